@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import enum
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
 
 from gpudoctor.derive import EnvironmentView, FrameworkView, GpuView, MachineView
-from gpudoctor.findings import Domain, Fix, Impact, Level, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Domain, Fix, Impact, Level, Problems, Rung, Severity, SubjectKind
 
 AnyView = MachineView | GpuView | EnvironmentView | FrameworkView
 View = TypeVar("View", MachineView, GpuView, EnvironmentView, FrameworkView)
@@ -63,7 +63,7 @@ DRIVER_NOT_LOADED = ("no-driver", "driver-library-mismatch", *CUDA_FAILS)
 
 
 @functools.cache
-def _subject(body: Callable[[Any], Iterator[Problem]]) -> SubjectKind:
+def _subject(body: Callable[[Any], Problems]) -> SubjectKind:
     return _SUBJECTS[next(iter(body.__annotations__.values()))]
 
 
@@ -71,7 +71,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A rule; its page is the Markdown file beside its module."""
 
     code: str
-    body: Callable[[Any], Iterator[Problem]]
+    body: Callable[[Any], Problems]
     severity: Severity
     breaks: Rung
     """The rung that cannot be reached while this is true."""
@@ -129,10 +129,10 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return self.domain or FAMILY_DOMAINS.get(self.family, Domain.ENVIRONMENT)
 
 
-def rule(code: str, **traits: Any) -> Callable[[Callable[[View], Iterator[Problem]]], Rule]:
+def rule(code: str, **traits: Any) -> Callable[[Callable[[View], Problems]], Rule]:
     """Make a rule of a generator function whose docstring is the rule's title; `traits` are the fields of Rule."""
 
-    def made(body: Callable[[View], Iterator[Problem]]) -> Rule:
+    def made(body: Callable[[View], Problems]) -> Rule:
         return Rule(code=code, body=body, **traits)
 
     return made

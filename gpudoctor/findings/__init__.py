@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
 
 import msgspec
 
@@ -103,6 +104,10 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """Set if a rule about the machine found it for one GPU, or one about the environment for one framework."""
     domain: Domain | None = None
     """Set if this occurrence is not in the rule's domain."""
+
+
+Problems = Iterator[Problem]
+"""What the body of a rule returns."""
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):

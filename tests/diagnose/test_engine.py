@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 import pytest
 
@@ -10,42 +8,34 @@ from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose import diagnose
 from gpudoctor.diagnose.engine import run_all
 from gpudoctor.diagnose.rule import Rule, rule
-from gpudoctor.findings import (
-    Confidence,
-    Diagnosis,
-    OutcomeKind,
-    Policy,
-    Problem,
-    Rung,
-    Severity,
-)
+from gpudoctor.findings import Confidence, Diagnosis, OutcomeKind, Policy, Problem, Problems, Rung, Severity
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import Cause, Missing, Nvml, NvmlGpu, Snapshot
 from tests.builders import ABSENT, TIMED_OUT, bare, machine, smoke, tensorflow, torch
 
 
 @rule("GD001", severity=Severity.ERROR, breaks=Rung.NVML, since="0")
-def says_what_it_saw(machine: MachineView) -> Iterator[Problem]:
+def says_what_it_saw(machine: MachineView) -> Problems:
     """Finds something."""
     yield Problem(message=f"saw {machine.nvml.driver_version}")
 
 
 @rule("GD002", severity=Severity.WARNING, breaks=Rung.LIBCUDA, since="0")
-def finds_then_fails(machine: MachineView) -> Iterator[Problem]:
+def finds_then_fails(machine: MachineView) -> Problems:
     """Finds something, then meets what it does not know."""
     yield Problem(message="first")
     yield Problem(message=f"second, beside {len(machine.pci.devices)} devices")
 
 
 @rule("GD003", severity=Severity.ERROR, breaks=Rung.SLOT, since="0")
-def crashes(machine: MachineView) -> Iterator[Problem]:
+def crashes(machine: MachineView) -> Problems:
     """Finds something, then has a defect."""
     yield Problem(message=machine.observed.created)
     raise ZeroDivisionError("one by none")
 
 
 @rule("GD004", severity=Severity.ERROR, breaks=Rung.NVML, since="0")
-def about_each_gpu(gpu: GpuView) -> Iterator[Problem]:
+def about_each_gpu(gpu: GpuView) -> Problems:
     """Says something of each GPU whose memory is known."""
     if not isinstance(gpu.observed.nvml, NvmlGpu):
         not_applicable("NVML does not list it")
@@ -53,19 +43,19 @@ def about_each_gpu(gpu: GpuView) -> Iterator[Problem]:
 
 
 @rule("GD005", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0")
-def about_each_framework(framework: FrameworkView) -> Iterator[Problem]:
+def about_each_framework(framework: FrameworkView) -> Problems:
     """Predicts that a framework cannot use the GPU."""
     yield Problem(message=framework.name, confidence=Confidence.LIKELY)
 
 
 @rule("GD006", severity=Severity.ERROR, breaks=Rung.LIBCUDA, since="0")
-def predicts(machine: MachineView) -> Iterator[Problem]:
+def predicts(machine: MachineView) -> Problems:
     """Predicts that CUDA does not start."""
     yield Problem(message=f"it will not start, whatever {type(machine.observed.libcuda).__name__} says")
 
 
 @rule("GD007", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0", predicts=False)
-def looks_at_training(framework: FrameworkView) -> Iterator[Problem]:
+def looks_at_training(framework: FrameworkView) -> Problems:
     """Says what a training showed."""
     yield Problem(message=framework.smoke.framework)
 

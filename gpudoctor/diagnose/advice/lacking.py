@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import EnvironmentView
 from gpudoctor.derive.lacking import Lacking
 from gpudoctor.derive.lacking import lacking as found_lacking
@@ -11,13 +9,13 @@ from gpudoctor.derive.packages import Stack
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.diagnose.advice.constraints import constraints
 from gpudoctor.diagnose.advice.packages import install_fix
-from gpudoctor.findings import Evidence, Fix, Problem, Severity
+from gpudoctor.findings import Evidence, Fix, Problem, Problems, Severity
 from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.matrix.cite import cited
 
 
-def lacking(environment: EnvironmentView) -> Iterator[Problem]:
+def lacking(environment: EnvironmentView) -> Problems:
     """Yield a problem for each: an error if the package is planned for this framework alone, a note if only a part of it fails."""
     stack = environment.stack
     for one in found_lacking(stack):

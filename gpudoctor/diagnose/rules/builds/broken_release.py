@@ -7,7 +7,7 @@ from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import Fault
 from gpudoctor.matrix.cite import cited
@@ -19,7 +19,7 @@ _BROKEN_EXTRA = "broken-extra"
 
 
 @rule("GD545", severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
-def broken_release(environment: EnvironmentView) -> Iterator[Problem]:
+def broken_release(environment: EnvironmentView) -> Problems:
     """Published wheel lacks a part that it needs."""
     faults = list(_faults(environment))
     if not faults:

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.advice.system import WITHOUT_COMPILE, command_for
 from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, Impact, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, Impact, Problem, Problems, Rung, Severity
 
 _COMPILERS = ("CC", "gcc", "clang")
 """What triton/runtime/build.py tries; it does not try cc or c++."""
@@ -27,7 +25,7 @@ _INSTALL_GCC = {
     predicts=False,
     explains=(Explains(("smoke-crashed",), "A compiled training step fails without a C compiler.", Join.FRAMEWORK),),
 )
-def c_compiler_missing(framework: FrameworkView) -> Iterator[Problem]:
+def c_compiler_missing(framework: FrameworkView) -> Problems:
     """No C compiler is installed, so torch.compile fails."""
     triton, found = framework.triton, framework.machine.compilers
     if any(compiler.name in _COMPILERS for compiler in found):

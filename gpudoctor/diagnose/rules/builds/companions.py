@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView, MachineView, not_applicable
 from gpudoctor.derive.demands import Violation
 from gpudoctor.derive.packages import Stack
@@ -13,13 +11,13 @@ from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
 from gpudoctor.diagnose.advice.requirements import as_evidence, is_there, requirements, rule_for
 from gpudoctor.diagnose.rules.builds.add_ons import published_with
-from gpudoctor.findings import Fix, Problem, Severity
+from gpudoctor.findings import Fix, Problem, Problems, Severity
 from gpudoctor.frameworks.torch import TORCH
 from gpudoctor.snapshot import Distribution
 from gpudoctor.versions import parse
 
 
-def beside_framework(framework: FrameworkView, name: str) -> Iterator[Problem]:
+def beside_framework(framework: FrameworkView, name: str) -> Problems:
     """Report a library that requires another release of the framework, or was built for another CUDA."""
     if name not in framework.spec.companions:
         not_applicable(f"{name} is not published for it")

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView, absence, not_applicable, not_stated, wheel_platform
 from gpudoctor.derive.pythons import lacks_wheel
 from gpudoctor.derive.unpublished import published_around
@@ -11,7 +9,7 @@ from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import works_here
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.planned import packages_in_extra
-from gpudoctor.findings import Evidence, Fix, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Fix, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix.builds import CPU
 from gpudoctor.snapshot import SUPPOSED, Fact, Missing
@@ -25,7 +23,7 @@ from gpudoctor.snapshot import SUPPOSED, Fact, Missing
     impact=Impact.PARTLY,
     explains=(Explains(TRAINING_FAILS, "A build without CUDA can only train on the CPU.", Join.FRAMEWORK),),
 )
-def cpu_only_build(framework: FrameworkView) -> Iterator[Problem]:
+def cpu_only_build(framework: FrameworkView) -> Problems:
     """Framework is built without CUDA."""
     framework.machine.need_gpu()
     if framework.uses_directml:

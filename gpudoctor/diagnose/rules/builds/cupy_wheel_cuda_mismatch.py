@@ -8,7 +8,7 @@ from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.advice.requirements import as_evidence, is_there
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.findings import Action, Confidence, Evidence, Fix, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Action, Confidence, Evidence, Fix, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Distribution, Fact
 from gpudoctor.versions import Version
 
@@ -20,7 +20,7 @@ from gpudoctor.versions import Version
     impact=Impact.PARTLY,
     explains=(Explains(("cuda-version-mismatch",), "Both compare CuPy's wheel with the CUDA on this machine."),),
 )
-def cupy_wheel_cuda_mismatch(environment: EnvironmentView) -> Iterator[Problem]:
+def cupy_wheel_cuda_mismatch(environment: EnvironmentView) -> Problems:
     """CuPy wheel does not match the installed CUDA version."""
     stack = environment.stack
     wheels = [distribution for distribution in stack.distributions.values() if distribution.name.startswith("cupy")]

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView, known
 from gpudoctor.derive.add_ons import file_name
 from gpudoctor.diagnose.advice.from_log import install_extension
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.builds.add_ons import fitting_add_on
-from gpudoctor.findings import Evidence, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import first, one_of
 
 
@@ -18,7 +16,7 @@ from gpudoctor.findings.naming import first, one_of
     breaks=Rung.TRAINED,
     impact=Impact.PARTLY,
 )
-def extension_abi_mismatch(framework: FrameworkView) -> Iterator[Problem]:
+def extension_abi_mismatch(framework: FrameworkView) -> Problems:
     """Extension is compiled for a different framework version."""
     for add_on in framework.add_ons:
         broken = [(file, file.undefined) for file in add_on.files if isinstance(file.undefined, tuple) and file.undefined]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import islice
 
 from gpudoctor.derive import EffectiveCuda, FrameworkView, Stack, known, not_applicable, wheel_platform
@@ -11,7 +10,7 @@ from gpudoctor.diagnose.advice.from_log import install_extension
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.builds.add_ons import fitting_add_on
-from gpudoctor.findings import Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import few
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.matrix.builds import builds
@@ -29,7 +28,7 @@ from gpudoctor.matrix.builds import builds
         ),
     ),
 )
-def extension_built_for_other_cuda(framework: FrameworkView) -> Iterator[Problem]:
+def extension_built_for_other_cuda(framework: FrameworkView) -> Problems:
     """Extension is built for a different CUDA version."""
     stack = framework.environment.stack_or_missing
     if isinstance(stack, Stack) and stack.supposed:
@@ -53,7 +52,7 @@ def extension_built_for_other_cuda(framework: FrameworkView) -> Iterator[Problem
         known(file.wanted)
 
 
-def _assumed(framework: FrameworkView, stack: Stack) -> Iterator[Problem]:
+def _assumed(framework: FrameworkView, stack: Stack) -> Problems:
     """Report add-ons whose published wheel has no library for the framework's CUDA.
 
     An add-on that requires another release of the framework is left out: that release may be built for its CUDA.

@@ -1,19 +1,17 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import EffectiveCode, FrameworkView
 from gpudoctor.derive.add_ons import AddOn, file_name
 from gpudoctor.derive.gpu_code import LACKS, meetings
 from gpudoctor.diagnose.advice.gpu_code import capability_evidence, models
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.builds.add_ons import compile_add_on
-from gpudoctor.findings import Evidence, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Extension, GpuCode
 
 
 @rule("GD515", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.PARTLY)
-def extension_missing_arch(framework: FrameworkView) -> Iterator[Problem]:
+def extension_missing_arch(framework: FrameworkView) -> Problems:
     """Extension has no kernels for this GPU."""
     machine = framework.machine
     for add_on in framework.add_ons:

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor import versions
 from gpudoctor.derive import EnvironmentView, FrameworkView, Stack, not_applicable
 from gpudoctor.derive.gpu_code import Fit
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.findings import Action, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Action, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.matrix import GpuNeed
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import SUPPOSED, TEXT, Distribution, Missing
@@ -19,7 +17,7 @@ from gpudoctor.snapshot import SUPPOSED, TEXT, Distribution, Missing
     impact=Impact.PARTLY,
     explains=(Explains(("gpu-too-old-for-triton", "gpu-lacks-bf16"), "The package supports no GPU this old."),),
 )
-def gpu_below_framework_minimum(environment: EnvironmentView) -> Iterator[Problem]:
+def gpu_below_framework_minimum(environment: EnvironmentView) -> Problems:
     """GPU is older than an installed package supports."""
     machine = environment.machine
     stack = environment.stack

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.gpu_code import Fit
 from gpudoctor.diagnose.advice.from_log import install_for_gpu
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.builds.no_kernels import WITHOUT_KERNELS, no_kernels
-from gpudoctor.findings import Impact, Problem, Rung, Severity
+from gpudoctor.findings import Impact, Problems, Rung, Severity
 
 
 @rule(
@@ -18,6 +16,6 @@ from gpudoctor.findings import Impact, Problem, Rung, Severity
     impact=Impact.PARTLY,
     explains=WITHOUT_KERNELS,
 )
-def gpu_too_old_for_build(framework: FrameworkView) -> Iterator[Problem]:
+def gpu_too_old_for_build(framework: FrameworkView) -> Problems:
     """GPU is too old for the framework's build."""
     yield from no_kernels(framework, Fit.TOO_OLD)

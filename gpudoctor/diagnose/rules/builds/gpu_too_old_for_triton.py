@@ -10,7 +10,7 @@ from gpudoctor.derive.stages import stage_name
 from gpudoctor.diagnose.advice.gpu_code import capability_evidence, model_names, models
 from gpudoctor.diagnose.advice.system import WITHOUT_COMPILE
 from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.findings import Evidence, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.signatures import recognise
 from gpudoctor.snapshot import Missing, StageState
 
@@ -30,7 +30,7 @@ from gpudoctor.snapshot import Missing, StageState
         ),
     ),
 )
-def gpu_too_old_for_triton(framework: FrameworkView) -> Iterator[Problem]:
+def gpu_too_old_for_triton(framework: FrameworkView) -> Problems:
     """torch.compile does not support this GPU."""
     oldest = framework.machine.matrix.bound("triton", "oldest-capability")
     if oldest is None or not framework.reaches("compiles-kernels"):

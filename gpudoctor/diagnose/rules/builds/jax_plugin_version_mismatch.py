@@ -14,7 +14,7 @@ from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.advice.requirements import as_evidence, is_there, requirements, rule_for
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.expressions import expression
-from gpudoctor.findings import Action, Confidence, Fix, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Action, Confidence, Fix, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.frameworks import CudaPlugin, stack_of
 from gpudoctor.frameworks.jax import JAX
 from gpudoctor.snapshot import Distribution
@@ -40,7 +40,7 @@ def _install_parts_of(machine: MachineView) -> tuple[Fix, ...]:
     breaks=Rung.FRAMEWORK,
     explains=(Explains(TRAINING_FAILS, "jax fails to import, or jaxlib ignores the plugin and JAX uses the CPU.", Join.FRAMEWORK),),
 )
-def jax_plugin_version_mismatch(framework: FrameworkView) -> Iterator[Problem]:
+def jax_plugin_version_mismatch(framework: FrameworkView) -> Problems:
     """jax, jaxlib and the CUDA plugin have incompatible versions."""
     plugin, stack = framework.spec.plugin, framework.environment.stack
     if plugin is None:

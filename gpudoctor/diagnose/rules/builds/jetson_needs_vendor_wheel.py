@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor import versions
 from gpudoctor.derive import FrameworkView, known, not_applicable, not_stated
 from gpudoctor.derive.gpu_code import xray
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import CudaDevice, GpuCode, Host, Missing, Platform, is_absent
 from gpudoctor.versions import Version
 
@@ -44,7 +42,7 @@ _KERNELS = ((Version(6, 8), "38"), (Version(5, 15), "36"), (Version(5, 10), "35"
         Explains(TRAINING_FAILS, "The generic wheel does not use Jetson's GPU.", Join.FRAMEWORK),
     ),
 )
-def jetson_needs_vendor_wheel(framework: FrameworkView) -> Iterator[Problem]:
+def jetson_needs_vendor_wheel(framework: FrameworkView) -> Problems:
     """Generic ARM wheel cannot use the Jetson's GPU."""
     machine = framework.machine
     host = machine.host

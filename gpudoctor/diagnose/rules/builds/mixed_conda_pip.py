@@ -11,7 +11,7 @@ from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.snapshot import Distribution, Missing
 
@@ -37,7 +37,7 @@ _OF_ONE_BUILD = tuple(spec.one_build for spec in CATALOGUE)
         ),
     ),
 )
-def mixed_conda_pip(environment: EnvironmentView) -> Iterator[Problem]:
+def mixed_conda_pip(environment: EnvironmentView) -> Problems:
     """conda and pip both installed parts of one framework."""
     packages, python = environment.packages, environment.python
     if python.kind != "conda":

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView, Stack, not_applicable, wheel_platform
 from gpudoctor.derive.cuda import WITHOUT_CUDA
 from gpudoctor.derive.packages import source_of
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import joined
 from gpudoctor.snapshot import Distribution, is_absent
 
@@ -21,7 +19,7 @@ from gpudoctor.snapshot import Distribution, is_absent
         Explains(TRAINING_FAILS, "A build without CUDA can only train on the CPU.", Join.FRAMEWORK),
     ),
 )
-def no_cuda_wheel_for_platform(framework: FrameworkView) -> Iterator[Problem]:
+def no_cuda_wheel_for_platform(framework: FrameworkView) -> Problems:
     """No CUDA build is published for this platform."""
     stack, own = framework.environment.stack, framework.distribution
     framework.machine.need_gpu()

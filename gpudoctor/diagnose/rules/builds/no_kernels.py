@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.gpu_code import PTX_FAULTS, Fit
 from gpudoctor.diagnose.advice.gpu_code import code_evidence, models
 from gpudoctor.diagnose.advice.installing import other_builds
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join
-from gpudoctor.findings import Confidence, Evidence, Problem, Severity
+from gpudoctor.findings import Confidence, Evidence, Problem, Problems, Severity
 from gpudoctor.matrix.cite import cited
 
 WITHOUT_KERNELS = (
@@ -24,7 +22,7 @@ _FAILS = {
 """By fault: how PTX fails, for the message and for the evidence, and how sure it is that it does."""
 
 
-def no_kernels(framework: FrameworkView, fit: Fit) -> Iterator[Problem]:
+def no_kernels(framework: FrameworkView, fit: Fit) -> Problems:
     """Report GPUs that are too old, or too new, for all code in the build."""
     lost = framework.gpus_with(fit)
     if not lost:

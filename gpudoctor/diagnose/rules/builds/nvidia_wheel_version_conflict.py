@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
 from itertools import chain
 
 import msgspec
@@ -20,7 +19,7 @@ from gpudoctor.diagnose.advice.requirements import (
     unmet_requirements,
 )
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree
 from gpudoctor.frameworks import NVIDIA_PACKAGES
 from gpudoctor.snapshot import Distribution, is_absent
@@ -38,7 +37,7 @@ _SEPARATE = Fix("Give each framework its own environment.", needs=(DOWNLOAD,), k
         Explains(TRAINING_FAILS, "A library of the framework does not load.", Join.FRAMEWORK),
     ),
 )
-def nvidia_wheel_version_conflict(environment: EnvironmentView) -> Iterator[Problem]:
+def nvidia_wheel_version_conflict(environment: EnvironmentView) -> Problems:
     """NVIDIA packages do not match the framework's requirements."""
     stack = environment.stack
     if not any(name.startswith(NVIDIA_PACKAGES) for name in stack.distributions) and not stack.contradictions:
@@ -92,7 +91,7 @@ def _unmet_by_framework(environment: EnvironmentView) -> dict[Distribution, list
     return unmet
 
 
-def _overwritten(environment: EnvironmentView, stack: Stack) -> Iterator[Problem]:
+def _overwritten(environment: EnvironmentView, stack: Stack) -> Problems:
     """Report packages of one library for two CUDA versions."""
     if twins := stack.overwriting:
         pairs = "; ".join(_labels(group) for group in twins)

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView, MachineView, absence
 from gpudoctor.diagnose.advice.from_line import usual
 from gpudoctor.diagnose.advice.system import WITHOUT_COMPILE, command_for
 from gpudoctor.diagnose.installer_facts import stated_python
 from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, Impact, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Platform
 
 _INSTALL_HEADERS = {
@@ -35,7 +33,7 @@ def _of_stated(machine: MachineView) -> tuple[Fix, ...]:
     predicts=False,
     explains=(Explains(("smoke-crashed",), "A compiled training step fails without Python.h.", Join.FRAMEWORK),),
 )
-def python_headers_missing(framework: FrameworkView) -> Iterator[Problem]:
+def python_headers_missing(framework: FrameworkView) -> Problems:
     """Python.h is not installed, so torch.compile fails."""
     triton, python = framework.triton, framework.environment.python
     missing = absence(python.headers)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 
 from gpudoctor.derive import EnvironmentView
 from gpudoctor.derive.pythons import begins_after, compiled_needs, holds_one, in_common, numbers, ordered
 from gpudoctor.diagnose.advice.environments import with_all_stated
 from gpudoctor.diagnose.advice.packages import install_fix
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Problems
 from gpudoctor.findings.naming import joined
 from gpudoctor.matrix.cite import cited
 from gpudoctor.matrix.rows import PythonSpan
 from gpudoctor.versions import Version
 
 
-def outside_span(environment: EnvironmentView, version: str) -> Iterator[Problem]:
+def outside_span(environment: EnvironmentView, version: str) -> Problems:
     """Report such packages in a version without wheels for this Python."""
     stack = environment.stack
     asked = {
@@ -46,7 +44,7 @@ def outside_span(environment: EnvironmentView, version: str) -> Iterator[Problem
             )
 
 
-def required_outside_span(environment: EnvironmentView, version: str) -> Iterator[Problem]:
+def required_outside_span(environment: EnvironmentView, version: str) -> Problems:
     """Report what stated releases require of compiled packages if only versions without wheels for this Python satisfy it."""
     stack = environment.stack
     for need in compiled_needs(stack):

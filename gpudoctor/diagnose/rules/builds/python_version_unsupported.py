@@ -16,7 +16,7 @@ from gpudoctor.diagnose.installer_facts import of_wheels, stated_python
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.builds.python_spans import outside_span, required_outside_span
 from gpudoctor.expressions import expression
-from gpudoctor.findings import Action, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import Action, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import joined
 from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import FrameworkRelease
@@ -55,7 +55,7 @@ def _another_python(machine: MachineView) -> tuple[Fix, ...]:
     breaks=Rung.FRAMEWORK,
     explains=(Explains(("metal-plugin-missing",), "A plugin does not help a release without wheels for this Python."),),
 )
-def python_version_unsupported(environment: EnvironmentView) -> Iterator[Problem]:
+def python_version_unsupported(environment: EnvironmentView) -> Problems:
     """No wheel of this release is published for this Python version."""
     stack = environment.stack
     if not stack.supposed:

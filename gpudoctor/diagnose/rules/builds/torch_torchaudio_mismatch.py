@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.builds.companions import beside_framework, install_beside
-from gpudoctor.findings import Impact, Problem, Rung, Severity
+from gpudoctor.findings import Impact, Problems, Rung, Severity
 
 
 @rule(
@@ -21,6 +19,6 @@ from gpudoctor.findings import Impact, Problem, Rung, Severity
         ),
     ),
 )
-def torch_torchaudio_mismatch(framework: FrameworkView) -> Iterator[Problem]:
+def torch_torchaudio_mismatch(framework: FrameworkView) -> Problems:
     """torchaudio does not match the installed torch."""
     yield from beside_framework(framework, "torchaudio")

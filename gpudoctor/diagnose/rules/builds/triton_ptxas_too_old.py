@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor import versions
 from gpudoctor.derive import FrameworkView, GpuView, MachineView, known, not_applicable
 from gpudoctor.derive.gpu_code import capability
@@ -9,7 +7,7 @@ from gpudoctor.derive.toolkits import toolkit_version
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.advice.system import WITHOUT_COMPILE, set_variable, unset
 from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.findings import DOWNLOAD, Evidence, Fix, Impact, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Evidence, Fix, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.matrix import CudaRelease
 from gpudoctor.snapshot import Cause, FoundBy, LibraryFile, LibraryUse, Missing
 from gpudoctor.versions import Version
@@ -25,7 +23,7 @@ _COMPONENT, _FOR_NEWER = "triton-ptxas", "ptxas-blackwell"
     predicts=False,
     explains=(Explains(("smoke-crashed",), "A compiled training step fails if ptxas does not support the GPU.", Join.FRAMEWORK),),
 )
-def triton_ptxas_too_old(framework: FrameworkView) -> Iterator[Problem]:
+def triton_ptxas_too_old(framework: FrameworkView) -> Problems:
     """Triton's ptxas does not support this GPU, so torch.compile fails."""
     machine, triton = framework.machine, framework.triton
     assemblers = [use for use in framework.all_libraries_used if use.component == _COMPONENT]

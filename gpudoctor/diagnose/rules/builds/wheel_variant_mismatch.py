@@ -1,17 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import EnvironmentView, known, not_applicable
 from gpudoctor.derive.wheel_variants import concerns_gpus, unmet
 from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Action, Evidence, Problem, Rung, Severity
+from gpudoctor.findings import Action, Evidence, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Variant
 
 
 @rule("GD546", severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
-def wheel_variant_mismatch(environment: EnvironmentView) -> Iterator[Problem]:
+def wheel_variant_mismatch(environment: EnvironmentView) -> Problems:
     """Wheel variant is built for other GPUs or drivers."""
     machine = environment.machine
     variants = [

@@ -11,7 +11,7 @@ from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.advice.system import USE_WSL
 from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.matrix.resolve import final_release
 from gpudoctor.snapshot import Fact, Missing, Platform
 
@@ -29,7 +29,7 @@ from gpudoctor.snapshot import Fact, Missing, Platform
         Explains(("package-not-installable",), "The framework's CUDA packages are not published for Windows."),
     ),
 )
-def windows_native_no_gpu(framework: FrameworkView) -> Iterator[Problem]:
+def windows_native_no_gpu(framework: FrameworkView) -> Problems:
     """No CUDA build of the framework exists for native Windows."""
     machine, on_windows = framework.machine, framework.spec.on_windows
     if known(machine.host.platform) != Platform.WINDOWS:

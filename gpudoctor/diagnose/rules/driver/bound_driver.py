@@ -9,7 +9,7 @@ from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.kernel_log import logged
 from gpudoctor.diagnose.advice.system import command_for
-from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, Problem, Severity
+from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, Problem, Problems, Severity
 from gpudoctor.findings.naming import agree, joined
 from gpudoctor.snapshot import KernelModules, Missing, PciDevice, Status
 
@@ -40,7 +40,7 @@ class InTreeDriver(NamedTuple):
     """A pattern for what the kernel logs if NVIDIA's driver finds a GPU bound to it."""
 
 
-def bound_instead(machine: MachineView, driver: InTreeDriver, is_held: Callable[[PciDevice], bool]) -> Iterator[Problem]:
+def bound_instead(machine: MachineView, driver: InTreeDriver, is_held: Callable[[PciDevice], bool]) -> Problems:
     """Yield the problem of GPUs that the kernel's own driver holds, or of a text that lists it and shows that NVIDIA's is not loaded."""
     if machine.kernel.is_listed(driver.module) and machine.kernel.lacks_driver:
         yield Problem(

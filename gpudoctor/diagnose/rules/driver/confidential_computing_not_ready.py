@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import MachineView, not_applicable, offered
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
-from gpudoctor.findings import ROOT, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Evidence, Fix, Problem, Problems, Rung, Severity
 
 
 @rule(
@@ -13,7 +11,7 @@ from gpudoctor.findings import ROOT, Evidence, Fix, Problem, Rung, Severity
     breaks=Rung.LIBCUDA,
     explains=(Explains(CUDA_FAILS, "cuInit returns 802 until the GPUs are set to ready."),),
 )
-def confidential_computing_not_ready(machine: MachineView) -> Iterator[Problem]:
+def confidential_computing_not_ready(machine: MachineView) -> Problems:
     """Confidential computing is on, but the GPUs are not set to ready."""
     nvml = machine.nvml
     if not offered(nvml.confidential, Rung.NVML):

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.codes import CudaError
 from gpudoctor.derive import MachineView, known
 from gpudoctor.derive import libcuda as library
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.driver.loaded_libcuda import do_without_compat, kernel_driver, kernel_module, loaded_libcuda
-from gpudoctor.findings import Domain, Problem, Rung, Severity
+from gpudoctor.findings import Domain, Problem, Problems, Rung, Severity
 
 
 @rule(
@@ -18,7 +16,7 @@ from gpudoctor.findings import Domain, Problem, Rung, Severity
     predicts=False,
     explains=(Explains(CUDA_FAILS, "A cuda-compat libcuda does not start on a kernel driver that it does not support."),),
 )
-def cuda_compat_lib_conflict(machine: MachineView) -> Iterator[Problem]:
+def cuda_compat_lib_conflict(machine: MachineView) -> Problems:
     """cuda-compat libcuda shadows the driver's and does not match it."""
     if machine.cuda_init.code != CudaError.SYSTEM_DRIVER_MISMATCH:
         return

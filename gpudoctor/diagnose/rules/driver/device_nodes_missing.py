@@ -7,7 +7,7 @@ from gpudoctor.derive import GpuView, MachineView, not_applicable, or_none
 from gpudoctor.derive.device_nodes import CONTROL, UVM, is_gpu_node
 from gpudoctor.diagnose.advice.system import RESTART_CONTAINER
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, Join, rule
-from gpudoctor.findings import ROOT, Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Confidence, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree, few
 from gpudoctor.snapshot import CudaDevice, KernelDriver, Missing, Node, ProcGpu
 
@@ -29,7 +29,7 @@ _OTHER_REASONS = {None, 0, NvmlError.LIB_RM_VERSION_MISMATCH, NvmlError.NO_PERMI
         ),
     ),
 )
-def device_nodes_missing(machine: MachineView) -> Iterator[Problem]:
+def device_nodes_missing(machine: MachineView) -> Problems:
     """Device files of the loaded driver are missing or stale."""
     driver = machine.kernel_driver
     if isinstance(driver.version, Missing):
@@ -86,7 +86,7 @@ def _minor(gpu: GpuView) -> int | None:
     return proc.minor if isinstance(proc, ProcGpu) and isinstance(proc.minor, int) else None
 
 
-def _of_one_gpu(machine: MachineView, present: dict[str, Node]) -> Iterator[Problem]:
+def _of_one_gpu(machine: MachineView, present: dict[str, Node]) -> Problems:
     """Yield a problem for each GPU that NVML and CUDA cannot open because its file is missing, while the control file exists."""
     files = ", ".join(sorted(filter(is_gpu_node, present))) or "none"
     for gpu in machine.gpus:

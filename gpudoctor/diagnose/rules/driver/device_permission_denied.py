@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import MachineView, Site, applicable
 from gpudoctor.derive.device_nodes import is_used_to_compute, withheld
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
-from gpudoctor.findings import REBOOT, ROOT, Action, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import REBOOT, ROOT, Action, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import few
 from gpudoctor.snapshot import Host, Node
 
@@ -20,7 +18,7 @@ from gpudoctor.snapshot import Host, Node
         Explains(("gpu-count-mismatch", "gpu-missing-from-cuda"), "NVML and CUDA leave out a GPU whose device file they cannot open."),
     ),
 )
-def device_permission_denied(machine: MachineView) -> Iterator[Problem]:
+def device_permission_denied(machine: MachineView) -> Problems:
     """User cannot open the GPU's device files."""
     host = machine.observed.host
     nodes = applicable(machine.observed.device_nodes, Rung.DEVICE_NODE).nodes

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import MachineView, known
 from gpudoctor.diagnose.advice.system import read_log, reboot
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
-from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import first
 from gpudoctor.snapshot import Cause, Hang, Missing
 
@@ -26,7 +26,7 @@ _FIXES = (read_log("NVRM|Xid|blocked for more than", "Read the kernel log first;
         Explains(("gpu-count-mismatch",), "A hung call cannot list the GPUs."),
     ),
 )
-def driver_hung(machine: MachineView) -> Iterator[Problem]:
+def driver_hung(machine: MachineView) -> Problems:
     """Driver call hangs."""
     for library, hang, where in _hangs(machine):
         if not (hang.uninterruptible or hang.seconds >= HANG_SECONDS):

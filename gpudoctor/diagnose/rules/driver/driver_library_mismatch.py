@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.codes import CudaError, NvmlError
 from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.derive import libcuda as cuda_library
@@ -10,7 +8,7 @@ from gpudoctor.diagnose.advice.shell import set_library_aside
 from gpudoctor.diagnose.advice.system import reboot
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.driver.nvml_start import nvml_start
-from gpudoctor.findings import ROOT, Action, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Action, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, Nvml
 
 _MODULE_FILE = "/proc/driver/nvidia/version"
@@ -37,7 +35,7 @@ _UNINSTALL = Fix("If NVIDIA's .run installer put it there, uninstall that driver
         Explains(("cuda-compat-lib-conflict",), "The mismatch makes cuInit return 803, whatever libcuda was loaded."),
     ),
 )
-def driver_library_mismatch(machine: MachineView) -> Iterator[Problem]:
+def driver_library_mismatch(machine: MachineView) -> Problems:
     """Kernel module and driver libraries have different versions."""
     nvml, libcuda = machine.observed.nvml, machine.observed.libcuda
     if isinstance(nvml, Missing) and isinstance(libcuda, Missing):
@@ -69,7 +67,7 @@ def driver_library_mismatch(machine: MachineView) -> Iterator[Problem]:
     )
 
 
-def _two_installations(machine: MachineView, module: str) -> Iterator[Problem]:
+def _two_installations(machine: MachineView, module: str) -> Problems:
     """Yield the problem of two mixed installations: NVML matches the kernel module, libcuda does not."""
     libcuda = machine.observed.libcuda
     path = cuda_library.path(libcuda)

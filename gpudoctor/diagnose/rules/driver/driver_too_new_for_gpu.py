@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.driver_packages import TURING
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.driver.branches import LEFT_ALONE, confidence, known_bound, read_refusal, refusal, undriven
-from gpudoctor.findings import Problem, Rung, Severity
+from gpudoctor.findings import Problem, Problems, Rung, Severity
 
 _REFUSED = r"not supported by open nvidia\.ko|supported through the NVIDIA .{0,40} Legacy drivers"
 
@@ -19,7 +17,7 @@ _REFUSED = r"not supported by open nvidia\.ko|supported through the NVIDIA .{0,4
     breaks=Rung.KERNEL_DRIVER,
     explains=LEFT_ALONE,
 )
-def driver_too_new_for_gpu(gpu: GpuView) -> Iterator[Problem]:
+def driver_too_new_for_gpu(gpu: GpuView) -> Problems:
     """Driver no longer supports the GPU."""
     found = undriven(gpu)
     if found is None:

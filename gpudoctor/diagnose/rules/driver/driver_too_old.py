@@ -13,7 +13,7 @@ from gpudoctor.diagnose.advice.gpu_code import models
 from gpudoctor.diagnose.advice.installing import install, install_framework
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import Action, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Action, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import Missing
 from gpudoctor.versions import Version
@@ -30,7 +30,7 @@ from gpudoctor.versions import Version
         Explains(("gpu-too-new-for-driver",), "A driver older than the GPU's generation does not know it."),
     ),
 )
-def driver_too_old(framework: FrameworkView) -> Iterator[Problem]:
+def driver_too_old(framework: FrameworkView) -> Problems:
     """Driver is too old for the framework's CUDA version."""
     machine, cuda, driver = framework.machine, framework.cuda, framework.machine.driver
     if framework.observed.sees_gpu is True:

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.codes import CudaError
 from gpudoctor.derive import Driver, MachineView
 from gpudoctor.derive import libcuda as library
 from gpudoctor.diagnose.advice.driver import floor_of_builds, update_driver
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.driver.loaded_libcuda import do_without_compat, kernel_driver, kernel_module, loaded_libcuda
-from gpudoctor.findings import COMPAT_PACKAGE, ROOT, Domain, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import COMPAT_PACKAGE, ROOT, Domain, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import SUPPOSED
 
@@ -25,7 +23,7 @@ _WITHOUT_COMPAT = Fix(
     predicts=False,
     explains=(Explains(CUDA_FAILS, "A cuda-compat libcuda does not start on a GPU without forward compatibility."),),
 )
-def forward_compat_unsupported_hw(machine: MachineView) -> Iterator[Problem]:
+def forward_compat_unsupported_hw(machine: MachineView) -> Problems:
     """cuda-compat libcuda is loaded on a GPU that does not support it."""
     driver = machine.driver_or_missing
     if machine.observed.origin == SUPPOSED and isinstance(driver, Driver) and driver.forward:
@@ -42,7 +40,7 @@ def forward_compat_unsupported_hw(machine: MachineView) -> Iterator[Problem]:
     )
 
 
-def _assumed(machine: MachineView, driver: Driver) -> Iterator[Problem]:
+def _assumed(machine: MachineView, driver: Driver) -> Problems:
     """Report a described GPU on which NVIDIA does not support cuda-compat."""
     needed = floor_of_builds(machine)
     update = (update_driver(machine, needed),) if needed is not None and driver.version < needed else ()

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 
 from gpudoctor.derive import GpuView, known, not_applicable
@@ -9,7 +7,7 @@ from gpudoctor.derive.gpus import divided
 from gpudoctor.diagnose.advice.hardware import read_gpu_log, reset
 from gpudoctor.diagnose.advice.system import reboot
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
-from gpudoctor.findings import Confidence, Evidence, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import CudaDevice
 
 
@@ -19,7 +17,7 @@ from gpudoctor.snapshot import CudaDevice
     breaks=Rung.LIBCUDA,
     explains=(Explains(("required-gpus-missing", *TRAINING_FAILS), "No program can use a GPU that CUDA does not list."),),
 )
-def gpu_missing_from_cuda(gpu: GpuView) -> Iterator[Problem]:
+def gpu_missing_from_cuda(gpu: GpuView) -> Problems:
     """GPU is visible to NVML but not to CUDA."""
     machine, index = gpu.machine, gpu.nvml.index
     known(gpu.nvml.address, Rung.NVML)

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.driver_packages import BLACKWELL
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.driver.branches import LEFT_ALONE, UndrivenGpu, confidence, known_bound, read_refusal, refusal, undriven
-from gpudoctor.findings import Problem, Rung, Severity
+from gpudoctor.findings import Problem, Problems, Rung, Severity
 from gpudoctor.versions import Version
 
 _NEEDS_OPEN = r"requires use of the NVIDIA open kernel modules"
@@ -23,7 +22,7 @@ _UNKNOWN = r"not supported by the NVIDIA [\d.]+ driver release"
     breaks=Rung.KERNEL_DRIVER,
     explains=LEFT_ALONE,
 )
-def gpu_too_new_for_driver(gpu: GpuView) -> Iterator[Problem]:
+def gpu_too_new_for_driver(gpu: GpuView) -> Problems:
     """GPU is too new for the driver."""
     found = undriven(gpu)
     if found is None:

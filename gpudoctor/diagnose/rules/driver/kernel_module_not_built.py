@@ -10,7 +10,7 @@ from gpudoctor.diagnose.advice.driver_packages import driver_packages, kernel_to
 from gpudoctor.diagnose.advice.system import command_for, reboot
 from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, Explains, rule
 from gpudoctor.diagnose.rules.driver.bound_driver import installed_parts
-from gpudoctor.findings import DOWNLOAD, REBOOT, ROOT, Action, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, REBOOT, ROOT, Action, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import KernelModules, Missing, is_absent
 
@@ -36,7 +36,7 @@ _BUILD = {"fedora": "sudo akmods --force && sudo modprobe nvidia"}
         Explains(("nouveau-loaded", "nova-loaded"), "The kernel's own driver binds a GPU that NVIDIA's does not claim."),
     ),
 )
-def kernel_module_not_built(machine: MachineView) -> Iterator[Problem]:
+def kernel_module_not_built(machine: MachineView) -> Problems:
     """NVIDIA kernel module is not built for the running kernel."""
     modules, lacks_driver, host = machine.kernel.module_files, machine.kernel.lacks_driver, machine.host
     others = modules.other_kernels if isinstance(modules.other_kernels, tuple) else ()

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import MachineView, absence, not_applicable
 from gpudoctor.derive import libcuda as library
 from gpudoctor.diagnose.advice.shell import put_first, shell_path
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.driver.loaded_libcuda import files_on_disk
-from gpudoctor.findings import ROOT, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 
 _SONAME = "libcuda.so.1"
 
@@ -19,7 +17,7 @@ _SONAME = "libcuda.so.1"
     domain=Domain.ENVIRONMENT,
     explains=(Explains((*CUDA_FAILS, "container-no-gpu-access"), "Without libcuda.so.1 no CUDA program can start."),),
 )
-def libcuda_not_on_loader_path(machine: MachineView) -> Iterator[Problem]:
+def libcuda_not_on_loader_path(machine: MachineView) -> Problems:
     """Driver's libcuda is installed but not on the loader's path."""
     if machine.site.on_wsl:
         not_applicable("under WSL libcuda belongs to the Windows driver")

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.derive import libcuda as library
 from gpudoctor.diagnose.advice.driver_libraries import LIBCUDA, install_library
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.driver.loaded_libcuda import files_on_disk
-from gpudoctor.findings import DOWNLOAD, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, Python
 
 _USE_64_BIT = Fix("Use a 64-bit Python: no framework supports CUDA on 32 bits.", needs=(DOWNLOAD,))
@@ -20,7 +18,7 @@ _USE_64_BIT = Fix("Use a 64-bit Python: no framework supports CUDA on 32 bits.",
     predicts=False,
     explains=(Explains((*CUDA_FAILS, "container-no-gpu-access"), "Without a libcuda for this architecture no CUDA program can start."),),
 )
-def libcuda_wrong_architecture(machine: MachineView) -> Iterator[Problem]:
+def libcuda_wrong_architecture(machine: MachineView) -> Problems:
     """Driver's libcuda is damaged or for another architecture."""
     libcuda, python = machine.libcuda_for_gpus, machine.observed.python
     if not isinstance(libcuda, Missing):

@@ -7,7 +7,7 @@ from gpudoctor.derive import MachineView
 from gpudoctor.derive.libcuda import failed_call
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
-from gpudoctor.findings import ROOT, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Evidence, Fix, FixKind, Level, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Libcuda, Missing, Mps, Status
 
 _DEFAULT_FOLDER = "/tmp/nvidia-mps"  # noqa: S108 -- CUDA's default
@@ -22,7 +22,7 @@ _START = Fix("Start the MPS daemon as the user who runs the programs", "nvidia-c
     sees_more_at=Level.TOUCH,
     explains=(Explains(CUDA_FAILS, "A CUDA program that finds MPS pipes fails if no daemon serves it."),),
 )
-def mps_misconfigured(machine: MachineView) -> Iterator[Problem]:
+def mps_misconfigured(machine: MachineView) -> Problems:
     """CUDA Multi-Process Service (MPS) does not work."""
     mps = machine.observed.mps
     folder = mps.directory if isinstance(mps, Mps) else _DEFAULT_FOLDER

@@ -10,7 +10,7 @@ from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.driver.bound_driver import blocked_module, bound_driver
 from gpudoctor.diagnose.rules.driver.nvml_start import nvml_start
-from gpudoctor.findings import ROOT, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import counted
 from gpudoctor.snapshot import Nvml
 
@@ -26,7 +26,7 @@ from gpudoctor.snapshot import Nvml
         Explains(("device-permission-denied",), "Permissions of device files matter only once the driver is loaded."),
     ),
 )
-def no_driver(machine: MachineView) -> Iterator[Problem]:
+def no_driver(machine: MachineView) -> Problems:
     """No NVIDIA kernel driver is loaded."""
     gpus = machine.kernel.undriven_gpus
     if not gpus:

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.views.kernel import NOUVEAU
 from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, Explains, rule
 from gpudoctor.diagnose.rules.driver.bound_driver import InTreeDriver, bound_instead, replace_driver
-from gpudoctor.findings import Impact, Problem, Rung, Severity
+from gpudoctor.findings import Impact, Problems, Rung, Severity
 
 _NOUVEAU = InTreeDriver(
     NOUVEAU,
@@ -24,6 +22,6 @@ _NOUVEAU = InTreeDriver(
     predicts=False,
     explains=(Explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that nouveau has."),),
 )
-def nouveau_loaded(machine: MachineView) -> Iterator[Problem]:
+def nouveau_loaded(machine: MachineView) -> Problems:
     """GPU is bound to nouveau instead of the NVIDIA driver."""
     yield from bound_instead(machine, _NOUVEAU, lambda gpu: gpu.driver == NOUVEAU)

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.views.kernel import is_nova
 from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, Explains, rule
 from gpudoctor.diagnose.rules.driver.bound_driver import InTreeDriver, bound_instead, replace_driver
-from gpudoctor.findings import Impact, Problem, Rung, Severity
+from gpudoctor.findings import Impact, Problems, Rung, Severity
 
 _NOVA = InTreeDriver(
     "nova",
@@ -25,6 +23,6 @@ _NOVA = InTreeDriver(
     predicts=False,
     explains=(Explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that nova has."),),
 )
-def nova_loaded(machine: MachineView) -> Iterator[Problem]:
+def nova_loaded(machine: MachineView) -> Problems:
     """GPU is bound to nova instead of the NVIDIA driver."""
     yield from bound_instead(machine, _NOVA, is_nova)

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import MachineView, not_applicable
 from gpudoctor.diagnose.advice.system import read_log, reboot
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Action, Evidence, Fix, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Action, Evidence, Fix, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, Status
 
 _EXPLAINED = {NvmlError.NO_PERMISSION, NvmlError.INSUFFICIENT_POWER, NvmlError.RESET_REQUIRED, NvmlError.LIB_RM_VERSION_MISMATCH}
@@ -16,7 +14,7 @@ _RESTART_CONTAINER = Fix("Restart the container; if nvidia-smi fails on the host
 
 
 @rule("GD244", severity=Severity.WARNING, breaks=Rung.NVML, impact=Impact.PARTLY, predicts=False)
-def nvml_fails(machine: MachineView) -> Iterator[Problem]:
+def nvml_fails(machine: MachineView) -> Problems:
     """NVML fails although CUDA works."""
     if machine.cuda_init.code:
         not_applicable("CUDA does not work either")

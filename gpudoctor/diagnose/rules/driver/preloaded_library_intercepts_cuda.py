@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.derive.libcuda import code
 from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
-from gpudoctor.findings import ROOT, Domain, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Domain, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import few
 from gpudoctor.snapshot import Cause, Missing, Preload
 
@@ -22,7 +21,7 @@ _FILE = "/etc/ld.so.preload"
     predicts=False,
     explains=(Explains(CUDA_FAILS, "Programs call the preloaded library's cuInit instead of the driver's."),),
 )
-def preloaded_library_intercepts_cuda(machine: MachineView) -> Iterator[Problem]:
+def preloaded_library_intercepts_cuda(machine: MachineView) -> Problems:
     """Preloaded library intercepts CUDA or NVML calls."""
     if not machine.hardware and machine.site.has_pci:
         not_applicable("there is no GPU")

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 
 from gpudoctor.derive import MachineView, Site, known
 from gpudoctor.diagnose.advice.kernel_log import logged
 from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, Explains, rule
-from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import KernelModules, Missing, ModuleFile, is_absent
 
 _REFUSED = r"(unsigned module|module with (unsupported crypto|unavailable key)) is rejected|Key was rejected by service|Required key not available|PKCS#7 signature not signed|unsigned module loading is restricted"
@@ -46,7 +44,7 @@ _ENROLL_ANY = Fix(
         Explains(("nouveau-loaded", "nova-loaded"), "The kernel's own driver binds a GPU that NVIDIA's does not claim."),
     ),
 )
-def secure_boot_unsigned_module(machine: MachineView) -> Iterator[Problem]:
+def secure_boot_unsigned_module(machine: MachineView) -> Problems:
     """Secure Boot blocks the NVIDIA kernel module."""
     modules = machine.kernel.module_files
     module = machine.kernel.nvidia_module if machine.kernel.lacks_driver else None

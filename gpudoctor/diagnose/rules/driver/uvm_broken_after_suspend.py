@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.codes import CudaError
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.driver import RELOAD_UVM
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
-from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import counted
 
 _PREVENT = Fix(
@@ -24,7 +22,7 @@ _PREVENT = Fix(
     breaks=Rung.LIBCUDA,
     explains=(Explains(CUDA_FAILS, "A broken nvidia_uvm makes cuInit return 999 until it is reloaded."),),
 )
-def uvm_broken_after_suspend(machine: MachineView) -> Iterator[Problem]:
+def uvm_broken_after_suspend(machine: MachineView) -> Problems:
     """nvidia_uvm is broken after suspend."""
     kernel = machine.kernel
     if kernel.cuda_error_despite_nvml != CudaError.UNKNOWN:

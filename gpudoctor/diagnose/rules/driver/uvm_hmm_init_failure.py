@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.codes import CudaError
 from gpudoctor.derive import MachineView, Site
 from gpudoctor.diagnose.advice.driver import RELOAD_UVM
 from gpudoctor.diagnose.advice.kernel_log import logged
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
-from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing
 
 _NO_RANGE = r"request_free_mem_region\(\) err"
@@ -23,7 +21,7 @@ _OPTION = "echo 'options nvidia_uvm uvm_disable_hmm=1' | sudo tee /etc/modprobe.
     predicts=False,
     explains=(Explains(CUDA_FAILS, "cuInit returns 3 if nvidia_uvm cannot reserve addresses for HMM."),),
 )
-def uvm_hmm_init_failure(machine: MachineView) -> Iterator[Problem]:
+def uvm_hmm_init_failure(machine: MachineView) -> Problems:
     """nvidia_uvm fails to set up HMM, so CUDA fails to initialise."""
     kernel = machine.kernel
     if kernel.cuda_error_despite_nvml != CudaError.NOT_INITIALIZED:

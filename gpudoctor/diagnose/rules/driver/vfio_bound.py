@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import MachineView, not_applicable
 from gpudoctor.derive.views.kernel import GUEST_DRIVERS
 from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, Explains, rule
 from gpudoctor.diagnose.rules.driver.bound_driver import bound_driver
-from gpudoctor.findings import ROOT, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree
 from gpudoctor.snapshot import PciDevice
 
@@ -18,7 +16,7 @@ from gpudoctor.snapshot import PciDevice
     predicts=False,
     explains=(Explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that is passed through to a virtual machine."),),
 )
-def vfio_bound(machine: MachineView) -> Iterator[Problem]:
+def vfio_bound(machine: MachineView) -> Problems:
     """All GPUs are bound to vfio-pci (VM passthrough)."""
     gpus = machine.kernel.gpus
     if not gpus:

@@ -1,18 +1,16 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import GpuView, offered
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.driver.licence_client import RESTART_CLIENT, SOURCE, read_client_log
-from gpudoctor.findings import Evidence, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Impact, Problem, Problems, Rung, Severity
 
 _SOON = 3600
 """Seconds before the end of a licence when it becomes a note; our own choice, as clients extend a licence long before its end."""
 
 
 @rule("GD243", severity=Severity.WARNING, breaks=Rung.KERNEL_RAN, impact=Impact.AT_RISK, predicts=False)
-def vgpu_licence_expiring(gpu: GpuView) -> Iterator[Problem]:
+def vgpu_licence_expiring(gpu: GpuView) -> Problems:
     """Virtual GPU's licence has expired or is about to expire."""
     for licence in gpu.vgpu_licences:
         if not licence.enabled or not licence.licensed:

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.codes import CudaError
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.libcuda import code
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.driver.licence_client import RESTART_CLIENT, SOURCE, read_client_log
-from gpudoctor.findings import ROOT, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 
 _ADD_TOKEN = Fix("Copy the client token to /etc/nvidia/ClientConfigToken, then restart nvidia-gridd.", needs=(ROOT,), kind=FixKind.ELSE)
 
@@ -24,7 +22,7 @@ _ADD_TOKEN = Fix("Copy the client token to /etc/nvidia/ClientConfigToken, then r
         Explains(CUDA_FAILS, "Without a licence a virtual GPU slows down and finally refuses CUDA."),
     ),
 )
-def vgpu_unlicensed(gpu: GpuView) -> Iterator[Problem]:
+def vgpu_unlicensed(gpu: GpuView) -> Problems:
     """Virtual GPU has no licence."""
     refused = code(gpu.machine.observed.libcuda) == CudaError.DEVICE_NOT_LICENSED
     for licence in gpu.vgpu_licences:

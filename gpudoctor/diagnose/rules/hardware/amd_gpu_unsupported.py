@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from gpudoctor.derive import FrameworkView, MachineView
 from gpudoctor.diagnose.advice.packages import install_package, installs_with_uv, interpreter
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.hardware.vendors import amd_gpus, device_label, rocm_frameworks
-from gpudoctor.findings import DOWNLOAD, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree, joined
 
 
@@ -22,7 +22,7 @@ from gpudoctor.findings.naming import agree, joined
         Explains(CUDA_FAILS, "A CUDA build finds no GPU here, so training runs on the CPU or fails."),
     ),
 )
-def amd_gpu_unsupported(machine: MachineView) -> Iterator[Problem]:
+def amd_gpu_unsupported(machine: MachineView) -> Problems:
     """Framework is built for CUDA, but the GPU is from AMD."""
     gpus = amd_gpus(machine)
     if not gpus:

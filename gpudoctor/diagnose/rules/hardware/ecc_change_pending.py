@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.hardware import on_or_off, reset, undo_change
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Problem, Problems, Rung, Severity
 
 
 @rule("GD141", severity=Severity.NOTE, breaks=Rung.TRAINED, predicts=False)
-def ecc_change_pending(gpu: GpuView) -> Iterator[Problem]:
+def ecc_change_pending(gpu: GpuView) -> Problems:
     """ECC mode change is pending until the next GPU reset."""
     enabled = gpu.ecc_enabled
     if enabled == gpu.ecc_pending:

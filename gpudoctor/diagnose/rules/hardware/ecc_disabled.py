@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import REBOOT, ROOT, Action, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import REBOOT, ROOT, Action, Evidence, Fix, Problem, Problems, Rung, Severity
 
 
 @rule("GD140", severity=Severity.NOTE, breaks=Rung.TRAINED, predicts=False)
-def ecc_disabled(gpu: GpuView) -> Iterator[Problem]:
+def ecc_disabled(gpu: GpuView) -> Problems:
     """ECC is off on a GPU that supports it."""
     if gpu.ecc_enabled or gpu.nvml.ecc_pending is True:
         return

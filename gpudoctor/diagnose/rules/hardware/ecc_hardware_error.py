@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import GpuView, not_applicable
 from gpudoctor.derive.xids import UNCORRECTABLE
 from gpudoctor.diagnose.advice.hardware import last_xid, replace, reset
 from gpudoctor.diagnose.advice.system import reboot
 from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.findings import Evidence, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import counted
 from gpudoctor.snapshot import EccPlace, Sram
 
@@ -47,7 +45,7 @@ _PLACES = {
         ),
     ),
 )
-def ecc_hardware_error(gpu: GpuView) -> Iterator[Problem]:
+def ecc_hardware_error(gpu: GpuView) -> Problems:
     """GPU had uncorrectable ECC errors."""
     seen = gpu.nvml
     if seen.ecc_enabled is False:

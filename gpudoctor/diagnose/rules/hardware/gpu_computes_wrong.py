@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.hardware import replace
 from gpudoctor.diagnose.advice.system import set_variable
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
-from gpudoctor.findings import ROOT, Action, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Action, Evidence, Fix, FixKind, Level, Problem, Problems, Rung, Severity
 
 
 @rule(
@@ -24,7 +22,7 @@ from gpudoctor.findings import ROOT, Action, Evidence, Fix, FixKind, Level, Prob
         Explains(TRAINING_FAILS, "Wrong addresses and loop counters crash or hang a program."),
     ),
 )
-def gpu_computes_wrong(gpu: GpuView) -> Iterator[Problem]:
+def gpu_computes_wrong(gpu: GpuView) -> Problems:
     """GPU returns wrong results for integer arithmetic."""
     if gpu.kernel_right:
         return

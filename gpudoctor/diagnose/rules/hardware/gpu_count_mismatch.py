@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import CouldNotTell, GpuView, not_applicable
 from gpudoctor.derive.views.kernel import has_open_source_driver
 from gpudoctor.diagnose.advice.hardware import bring_back, read_gpu_log
 from gpudoctor.diagnose.advice.system import reboot
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.hardware.vendors import driver_name
-from gpudoctor.findings import Action, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Action, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import counted
 from gpudoctor.snapshot import Cause, Missing, NvmlGpu, PciDevice, ProcGpu
 
@@ -24,7 +22,7 @@ _UNKNOWN_ADDRESS = {Cause.TIMED_OUT, Cause.NOT_STATED}
     predicts=False,
     explains=(Explains(CUDA_FAILS, "CUDA cannot use a GPU that the driver cannot open; cuInit can fail on the others."),),
 )
-def gpu_count_mismatch(gpu: GpuView) -> Iterator[Problem]:
+def gpu_count_mismatch(gpu: GpuView) -> Problems:
     """GPU is missing from NVML and nvidia-smi."""
     listed = gpu.machine.nvml_gpus
     pci, proc = gpu.observed.pci, gpu.observed.proc

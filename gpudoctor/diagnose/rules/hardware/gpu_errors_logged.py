@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 
 from gpudoctor.derive import GpuView
@@ -10,7 +8,7 @@ from gpudoctor.diagnose.advice.kernel_log import excerpt
 from gpudoctor.diagnose.advice.system import read_log
 from gpudoctor.diagnose.advice.xids import in_words
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import ROOT, Action, Confidence, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Action, Confidence, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import few, first
 
 _HARMLESS = "IGNORE"
@@ -46,7 +44,7 @@ class _Error(msgspec.Struct, frozen=True):
 
 
 @rule("GD118", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.AT_RISK, predicts=False)
-def gpu_errors_logged(gpu: GpuView) -> Iterator[Problem]:
+def gpu_errors_logged(gpu: GpuView) -> Problems:
     """Driver logged Xid errors for this GPU."""
     log = gpu.machine.kernel_log
     errors = _errors(gpu)

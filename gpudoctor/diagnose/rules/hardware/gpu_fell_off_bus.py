@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.lost_gpus import lost_under_load, registers_of_ones
@@ -9,7 +7,7 @@ from gpudoctor.derive.xids import OFF_THE_BUS
 from gpudoctor.diagnose.advice.hardware import SUSPECT_HARDWARE, bring_back, last_xid
 from gpudoctor.diagnose.advice.system import power_cycle
 from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Explains, Join, rule
-from gpudoctor.findings import Confidence, Evidence, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Problem, Problems, Rung, Severity
 
 
 @rule(
@@ -28,7 +26,7 @@ from gpudoctor.findings import Confidence, Evidence, Problem, Rung, Severity
         Explains(("nvlink-inactive", "all-reduce-failed"), "NVLinks to a GPU off the bus are down."),
     ),
 )
-def gpu_fell_off_bus(gpu: GpuView) -> Iterator[Problem]:
+def gpu_fell_off_bus(gpu: GpuView) -> Problems:
     """GPU has fallen off the bus."""
     signs, vanished = gpu.off_the_bus, gpu.vanished
     if not signs and not vanished:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from gpudoctor.derive import CouldNotTell, GpuView, MachineView, not_applicable
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Action, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Action, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import one_of
 from gpudoctor.preflight import FEATURES, parse
 from gpudoctor.snapshot import Missing
@@ -15,7 +15,7 @@ BF16, TENSOR_CORES = Version(*FEATURES["bf16"]), Version(7, 0)
 
 
 @rule("GD113", severity=Severity.NOTE, breaks=Rung.TRAINED, impact=Impact.PARTLY, predicts=False, checks_required="bf16")
-def gpu_lacks_bf16(machine: MachineView) -> Iterator[Problem]:
+def gpu_lacks_bf16(machine: MachineView) -> Problems:
     """GPU does not support BF16."""
     required = any(parse(text).subject == "bf16" for text in machine.policy.require)
     if not required and not machine.known_frameworks:

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.hardware import read_gpu_log, reset
 from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Explains, Join, rule
-from gpudoctor.findings import Confidence, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Problem, Problems, Rung, Severity
 
 
 @rule(
@@ -23,7 +21,7 @@ from gpudoctor.findings import Confidence, Problem, Rung, Severity
         Explains(("nvlink-inactive", "all-reduce-failed"), "NVLinks to a GPU that does not respond are down."),
     ),
 )
-def gpu_not_responding(gpu: GpuView) -> Iterator[Problem]:
+def gpu_not_responding(gpu: GpuView) -> Problems:
     """GPU does not respond to NVML."""
     signs = gpu.unresponsive
     if signs:

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.hardware import reset
 from gpudoctor.diagnose.advice.system import reboot
 from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Explains, Join, rule
 from gpudoctor.diagnose.rules.hardware.alarms import alarm_confidence, alarm_evidence
-from gpudoctor.findings import Evidence, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing, NvmlGpu
 
 _ERRORS = {
@@ -37,7 +35,7 @@ _WARNINGS = {
         Explains(CUDA_FAILS, "CUDA cannot use a GPU that needs a reset; cuInit can fail on the others."),
     ),
 )
-def gpu_requires_reset(gpu: GpuView) -> Iterator[Problem]:
+def gpu_requires_reset(gpu: GpuView) -> Problems:
     """GPU needs a reset or reboot."""
     reported = _reported_action(gpu)
     wanted = _ERRORS.get(reported) or _WARNINGS.get(reported) or _unknown(reported)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from gpudoctor.derive import CouldNotTell, GpuView, not_applicable
 from gpudoctor.derive.xids import GSP_FAILURES
@@ -9,7 +8,7 @@ from gpudoctor.diagnose.advice.hardware import last_xid
 from gpudoctor.diagnose.advice.kernel_log import logged
 from gpudoctor.diagnose.advice.system import power_cycle
 from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Explains, Join, rule
-from gpudoctor.findings import DOWNLOAD, REBOOT, ROOT, Domain, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, REBOOT, ROOT, Domain, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing, PciDevice
 
 _PROCESS = r"^pid=[^,]*, name=[^,]*, "
@@ -42,7 +41,7 @@ _FIXES = (
         Explains(("driver-hung", *CUDA_FAILS), "The driver waits for the firmware, so CUDA and training fail or hang."),
     ),
 )
-def gsp_firmware_failure(gpu: GpuView) -> Iterator[Problem]:
+def gsp_firmware_failure(gpu: GpuView) -> Problems:
     """GSP firmware failed or stopped responding."""
     if not isinstance(gpu.observed.pci, PciDevice) or gpu.observed.set_aside:
         not_applicable("not driven by this machine's kernel driver")

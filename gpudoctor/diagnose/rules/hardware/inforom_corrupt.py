@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.hardware import replace
 from gpudoctor.diagnose.advice.system import power_cycle
 from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Explains, Join, rule
 from gpudoctor.diagnose.rules.hardware.alarms import alarm_confidence, alarm_evidence
-from gpudoctor.findings import FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings import FixKind, Impact, Problem, Problems, Rung, Severity
 
 
 @rule(
@@ -23,7 +21,7 @@ from gpudoctor.findings import FixKind, Impact, Problem, Rung, Severity
         Explains(CUDA_FAILS, "CUDA cannot use a GPU that the driver does not open; cuInit can fail on the others."),
     ),
 )
-def inforom_corrupt(gpu: GpuView) -> Iterator[Problem]:
+def inforom_corrupt(gpu: GpuView) -> Problems:
     """GPU infoROM is corrupt."""
     alarm = gpu.nvml_error(NvmlError.CORRUPTED_INFOROM)
     if alarm:

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView, known, not_applicable
 from gpudoctor.derive.nearness import nearness
 from gpudoctor.derive.packages import source_of
@@ -11,7 +9,7 @@ from gpudoctor.diagnose.advice.lacking import newest_agreeing
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import Action, Domain, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Action, Domain, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.matrix.builds import CPU, METAL
 from gpudoctor.snapshot import Platform
@@ -25,7 +23,7 @@ from gpudoctor.snapshot import Platform
     predicts=False,
     explains=(Explains(TRAINING_FAILS, "Without Apple's plugin the framework lists no GPU on macOS.", Join.FRAMEWORK),),
 )
-def metal_plugin_missing(framework: FrameworkView) -> Iterator[Problem]:
+def metal_plugin_missing(framework: FrameworkView) -> Problems:
     """Apple's GPU plugin for the framework is not installed."""
     plugin = framework.spec.metal_plugin
     without_metal = None if plugin else _without_metal(framework)

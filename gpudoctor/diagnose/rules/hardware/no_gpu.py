@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import CouldNotTell, MachineView
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.hardware.vendors import amd_gpus, device_label, driver_name, rocm_frameworks
-from gpudoctor.findings import Action, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import Action, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing
 
 _ADD_A_GPU = Fix(
@@ -32,7 +30,7 @@ def _fixes(machine: MachineView) -> tuple[Fix, ...]:
         Explains(("required-gpus-missing", *TRAINING_FAILS), "Without a GPU, no framework can train on one."),
     ),
 )
-def no_gpu(machine: MachineView) -> Iterator[Problem]:
+def no_gpu(machine: MachineView) -> Problems:
     """No NVIDIA GPU on the PCI bus."""
     devices = machine.pci_devices
     if any(device.is_nvidia_gpu for device in devices):

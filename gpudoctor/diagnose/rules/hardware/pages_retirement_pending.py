@@ -1,18 +1,16 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.hardware import replace, reset
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Evidence, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Impact, Problem, Problems, Rung, Severity
 
 TOO_MANY, ALL = 60, 64
 """NVIDIA's page on retirement: a GPU with 60 retired pages is replaced, and 64 can be retired."""
 
 
 @rule("GD107", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.AT_RISK, predicts=False)
-def pages_retirement_pending(gpu: GpuView) -> Iterator[Problem]:
+def pages_retirement_pending(gpu: GpuView) -> Problems:
     """GPU memory pages are pending retirement, or too many are retired."""
     pages = gpu.retired_pages
     count = pages.single_bit + pages.double_bit

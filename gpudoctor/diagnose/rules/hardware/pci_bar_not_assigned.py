@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from gpudoctor.derive import NO_PCI_BUS, GpuView, known, not_applicable
 from gpudoctor.diagnose.advice.hardware import MIB
 from gpudoctor.diagnose.advice.kernel_log import excerpt
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, Join, rule
-from gpudoctor.findings import REBOOT, ROOT, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import REBOOT, ROOT, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree, joined
 from gpudoctor.snapshot import KernelLog, Missing, PciDevice
 
@@ -37,7 +36,7 @@ _FIXES = (
         Explains(CUDA_FAILS, "CUDA cannot use a GPU that the driver refuses."),
     ),
 )
-def pci_bar_not_assigned(gpu: GpuView) -> Iterator[Problem]:
+def pci_bar_not_assigned(gpu: GpuView) -> Problems:
     """PCI BAR of the GPU has no address."""
     if not gpu.machine.site.has_pci:
         not_applicable(NO_PCI_BUS)

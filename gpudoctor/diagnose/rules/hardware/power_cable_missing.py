@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.xids import NO_POWER
 from gpudoctor.diagnose.advice.hardware import last_xid
 from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Explains, Join, rule
 from gpudoctor.diagnose.rules.hardware.alarms import alarm_confidence, alarm_evidence
-from gpudoctor.findings import REBOOT, ROOT, Action, Confidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import REBOOT, ROOT, Action, Confidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing
 
 _FIXES = (Fix("Power off and plug a cable into every power connector of the card.", needs=(ROOT, REBOOT), action=Action.REPLACE_HARDWARE),)
@@ -25,7 +23,7 @@ _FIXES = (Fix("Power off and plug a cable into every power connector of the card
         Explains(CUDA_FAILS, "CUDA cannot use a GPU that the driver does not start; cuInit can fail on the others."),
     ),
 )
-def power_cable_missing(gpu: GpuView) -> Iterator[Problem]:
+def power_cable_missing(gpu: GpuView) -> Problems:
     """GPU power cable is not connected."""
     logged = gpu.xids(NO_POWER)
     alarm = None if logged and isinstance(gpu.observed.nvml, Missing) else gpu.nvml_error(NvmlError.INSUFFICIENT_POWER)

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import GpuView, not_applicable
 from gpudoctor.diagnose.advice.hardware import GIB, MIB
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import REBOOT, Action, Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import REBOOT, Action, Confidence, Evidence, Fix, Problem, Problems, Rung, Severity
 
 SMALL = 256 * MIB
 """BAR1 of discrete GPUs without Resizable BAR, from Microsoft's page on it."""
@@ -14,7 +12,7 @@ LARGE = 4 * GIB
 
 
 @rule("GD145", severity=Severity.NOTE, breaks=Rung.TRAINED, predicts=False)
-def resizable_bar_off(gpu: GpuView) -> Iterator[Problem]:
+def resizable_bar_off(gpu: GpuView) -> Problems:
     """Resizable BAR is off."""
     if gpu.nvml.virtualization == "vgpu" or gpu.nvml.mig_enabled is True:
         not_applicable("virtual GPUs or MIG instances share BAR1")

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import msgspec
 
 from gpudoctor.derive import CouldNotTell, FrameworkView, not_applicable
 from gpudoctor.diagnose.advice.system import set_variable, unset
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import DOWNLOAD, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import joined
 from gpudoctor.snapshot import Cause, Missing
 
@@ -26,7 +25,7 @@ _RDNA = re.compile(r"gfx(1\d)([0-9a-f])([0-9a-f])")
     predicts=False,
     explains=(Explains(TRAINING_FAILS, "The first kernel launch fails on a GPU without kernels in the build.", Join.FRAMEWORK),),
 )
-def rocm_arch_unsupported(framework: FrameworkView) -> Iterator[Problem]:
+def rocm_arch_unsupported(framework: FrameworkView) -> Problems:
     """ROCm build has no kernels for this AMD GPU."""
     if framework.observed.rocm_build is not True:
         not_applicable("not a ROCm build")

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.xids import ROW_REMAP_FAILED
 from gpudoctor.diagnose.advice.hardware import last_xid, replace
 from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.findings import Evidence, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Impact, Problem, Problems, Rung, Severity
 
 
 @rule(
@@ -21,7 +19,7 @@ from gpudoctor.findings import Evidence, Impact, Problem, Rung, Severity
         Explains(("spare-rows-exhausted",), "Remapping fails when the bank has no spare rows left.", Join.GPU),
     ),
 )
-def row_remap_failed(gpu: GpuView) -> Iterator[Problem]:
+def row_remap_failed(gpu: GpuView) -> Problems:
     """Row remapping failed: a bad GPU memory row stays in use."""
     rows = gpu.remapped_rows
     if rows.failed:

@@ -1,16 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.hardware import replace
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree
 
 
 @rule("GD143", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.AT_RISK, predicts=False)
-def spare_rows_exhausted(gpu: GpuView) -> Iterator[Problem]:
+def spare_rows_exhausted(gpu: GpuView) -> Problems:
     """GPU memory bank has few or no spare rows left."""
     rows = gpu.spare_rows
     if not rows.none and not rows.low:

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.advice.damaged_files import damage_text, replace_damaged
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import first, one_of
 
 
@@ -18,7 +16,7 @@ from gpudoctor.findings.naming import first, one_of
         Explains(TRAINING_FAILS, "The framework cannot load the library, so it fails or uses the CPU.", Join.FRAMEWORK),
     ),
 )
-def cuda_library_damaged(framework: FrameworkView) -> Iterator[Problem]:
+def cuda_library_damaged(framework: FrameworkView) -> Problems:
     """A CUDA library file is damaged."""
     found = framework.damaged_libraries
     if not found:

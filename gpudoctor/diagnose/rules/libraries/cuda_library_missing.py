@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import EffectiveCuda, FrameworkView
 from gpudoctor.derive.cuda_libraries import takes_system_cuda
 from gpudoctor.derive.libraries import same_name
@@ -11,7 +9,7 @@ from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.install_missing import install_libraries
 from gpudoctor.diagnose.rules.libraries.missing import missing_from_machine
 from gpudoctor.diagnose.rules.libraries.planned import install_with_extra, known_release, planned_framework
-from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import one_of
 from gpudoctor.snapshot import Missing
 
@@ -30,7 +28,7 @@ from gpudoctor.snapshot import Missing
         Explains(TRAINING_FAILS, "Without the library the framework fails to import or uses the CPU.", Join.FRAMEWORK),
     ),
 )
-def cuda_library_missing(framework: FrameworkView) -> Iterator[Problem]:
+def cuda_library_missing(framework: FrameworkView) -> Problems:
     """A CUDA library that the framework needs is not installed."""
     if framework.machine.supposed:
         yield from _planned(framework)
@@ -40,7 +38,7 @@ def cuda_library_missing(framework: FrameworkView) -> Iterator[Problem]:
         yield missing_from_machine(framework, lost)
 
 
-def _planned(framework: FrameworkView) -> Iterator[Problem]:
+def _planned(framework: FrameworkView) -> Problems:
     """Report a planned framework without the extra that installs CUDA, where no system CUDA is stated."""
     cuda = framework.cuda_or_missing
     if isinstance(cuda, EffectiveCuda) and _asks_for_no_such_extra(framework, cuda):

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.install_missing import search_folder
 from gpudoctor.diagnose.rules.libraries.missing import off_the_loader_path
-from gpudoctor.findings import Problem, Rung, Severity
+from gpudoctor.findings import Problems, Rung, Severity
 
 
 @rule(
@@ -16,6 +14,6 @@ from gpudoctor.findings import Problem, Rung, Severity
     breaks=Rung.FRAMEWORK,
     explains=(Explains(TRAINING_FAILS, "Without the libraries the framework fails to import or uses the CPU.", Join.FRAMEWORK),),
 )
-def cuda_libs_not_on_loader_path(framework: FrameworkView) -> Iterator[Problem]:
+def cuda_libs_not_on_loader_path(framework: FrameworkView) -> Problems:
     """CUDA libraries are installed but not on the loader's path."""
     yield from off_the_loader_path(framework, in_wheels=False)

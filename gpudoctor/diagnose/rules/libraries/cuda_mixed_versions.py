@@ -12,7 +12,7 @@ from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.shell import keep_only
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
-from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import LibraryFile, LibraryUse, Missing, TextLog
 from gpudoctor.versions import Version
 
@@ -27,7 +27,7 @@ _FOLDER = re.compile(r"/\S{0,200}/cuda-(?P<release>\d{1,2}\.\d)(?=/|$)")
     impact=Impact.AT_RISK,
     explains=(Explains(TRAINING_FAILS, "A library for another CUDA fails to load, or loads a second CUDA runtime into the process."),),
 )
-def cuda_mixed_versions(environment: EnvironmentView) -> Iterator[Problem]:
+def cuda_mixed_versions(environment: EnvironmentView) -> Problems:
     """CUDA libraries of two major versions are mixed."""
     machine = environment.machine
     machine.need_gpu()
@@ -39,7 +39,7 @@ def cuda_mixed_versions(environment: EnvironmentView) -> Iterator[Problem]:
             yield from _foreign_libraries(framework, cuda, seen.uses)
 
 
-def _foreign_libraries(framework: FrameworkView, cuda: EffectiveCuda, uses: tuple[LibraryUse, ...]) -> Iterator[Problem]:
+def _foreign_libraries(framework: FrameworkView, cuda: EffectiveCuda, uses: tuple[LibraryUse, ...]) -> Problems:
     """Report libraries that a framework would load from wheels for another CUDA: the first file of each component."""
     first: dict[str, LibraryUse] = {}
     for use in uses:
@@ -94,7 +94,7 @@ def _one_cuda(framework: FrameworkView, cuda: EffectiveCuda, owners: tuple[str, 
     yield Fix(title, needs=(DOWNLOAD,), kind=FixKind.INSTEAD)
 
 
-def _two_on_the_path(environment: EnvironmentView) -> Iterator[Problem]:
+def _two_on_the_path(environment: EnvironmentView) -> Problems:
     """Report toolkits of two CUDA major versions in LD_LIBRARY_PATH."""
     entries = [entry for entry in environment.machine.variable(PATH).split(":") if entry]
     toolkits = [*_toolkits(environment.machine, entries)]

@@ -14,7 +14,7 @@ from gpudoctor.diagnose.advice.releases import newest, works_here
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.libraries.install_missing import install_libraries
 from gpudoctor.diagnose.rules.libraries.planned import packages_in_extra
-from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import few
 from gpudoctor.snapshot import Missing, Platform
 from gpudoctor.versions import Version
@@ -43,7 +43,7 @@ _ARCHIVE = "https://developer.nvidia.com/cuda-toolkit-archive"
         Explains(TRAINING_FAILS, "Without CUDA's libraries the framework fails to import or uses the CPU."),
     ),
 )
-def cuda_version_mismatch(environment: EnvironmentView) -> Iterator[Problem]:
+def cuda_version_mismatch(environment: EnvironmentView) -> Problems:
     """System CUDA version does not match the framework's build."""
     machine = environment.machine
     machine.need_gpu()

@@ -11,7 +11,7 @@ from gpudoctor.diagnose.advice.installing import other_builds
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.cudnn import only_part
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import CudnnRelease
 from gpudoctor.matrix.cite import cited
@@ -25,7 +25,7 @@ from gpudoctor.versions import Version
     breaks=Rung.TRAINED,
     explains=(Explains(TRAINING_FAILS, "Convolutions fail on a GPU that cuDNN has no kernels for.", Join.FRAMEWORK),),
 )
-def cudnn_drops_gpu(framework: FrameworkView) -> Iterator[Problem]:
+def cudnn_drops_gpu(framework: FrameworkView) -> Problems:
     """cuDNN has no kernels for this GPU."""
     found, cudnn = framework.cudnn, _release(framework)
     usable = [meeting for meeting in framework.meetings if meeting.fit not in LACKS]

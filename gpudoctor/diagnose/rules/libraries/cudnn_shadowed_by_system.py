@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.libraries import PATH, copy_in_wheel, folder
 from gpudoctor.diagnose.advice.shell import put_first
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.other_copies import conflict_text, copy_evidence, severity_of
-from gpudoctor.findings import Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import LibraryFile, LibraryUse
 
 _OTHERS = {"system", "toolkit", "conda"}
@@ -28,7 +26,7 @@ _IN_WHEELS = ("/site-packages/nvidia/", "/dist-packages/nvidia/")
         Explains(TRAINING_FAILS, "The framework refuses a cuDNN that is older than its build needs.", Join.FRAMEWORK),
     ),
 )
-def cudnn_shadowed_by_system(framework: FrameworkView) -> Iterator[Problem]:
+def cudnn_shadowed_by_system(framework: FrameworkView) -> Problems:
     """System cuDNN shadows the environment's cuDNN package."""
     for use in framework.libraries_used:
         package = _package_copy(use) if use.component == "cudnn" else ""

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView, known
 from gpudoctor.derive.cuda_libraries import Origin, unlike
 from gpudoctor.derive.specifiers import below
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.cudnn import cudnn_evidence, install_cudnn, loaded_cudnn, only_part
-from gpudoctor.findings import Problem, Rung, Severity
+from gpudoctor.findings import Problem, Problems, Rung, Severity
 
 
 @rule(
@@ -16,7 +14,7 @@ from gpudoctor.findings import Problem, Rung, Severity
     breaks=Rung.TRAINED,
     explains=(Explains(TRAINING_FAILS, "The framework refuses a cuDNN that is older than the one it was built with.", Join.FRAMEWORK),),
 )
-def cudnn_version_mismatch(framework: FrameworkView) -> Iterator[Problem]:
+def cudnn_version_mismatch(framework: FrameworkView) -> Problems:
     """cuDNN is older than the framework needs."""
     found = framework.cudnn
     wanted, loaded = known(found.wanted), loaded_cudnn(framework)

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView, known, not_applicable
 from gpudoctor.derive.cuda_libraries import Origin, unlike
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.cudnn import cudnn_evidence, install_cudnn, loaded_cudnn, only_part
-from gpudoctor.findings import Problem, Rung, Severity
+from gpudoctor.findings import Problem, Problems, Rung, Severity
 
 
 @rule(
@@ -19,7 +17,7 @@ from gpudoctor.findings import Problem, Rung, Severity
         Explains(TRAINING_FAILS, "TensorFlow registers no GPU with the wrong cuDNN; PyTorch and JAX stop with an error.", Join.FRAMEWORK),
     ),
 )
-def cudnn_wrong_major(framework: FrameworkView) -> Iterator[Problem]:
+def cudnn_wrong_major(framework: FrameworkView) -> Problems:
     """cuDNN has the wrong major version."""
     found = framework.cudnn
     if framework.observed.sees_gpu is True and found.origin is Origin.SYSTEM:

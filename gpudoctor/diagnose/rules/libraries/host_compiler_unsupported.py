@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor import versions
 from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.derive.toolkits import toolkit_version
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.matrix.cite import cited
 
 _PACKAGED = ("/usr", "/usr/lib/cuda")
@@ -15,7 +13,7 @@ _ORDER = ("NVCC_CCBIN", "CUDAHOSTCXX", "g++", "gcc")
 
 
 @rule("GD417", severity=Severity.NOTE, breaks=Rung.TRAINED)
-def host_compiler_unsupported(machine: MachineView) -> Iterator[Problem]:
+def host_compiler_unsupported(machine: MachineView) -> Problems:
     """Host compiler is too new for nvcc."""
     toolkit = machine.build_toolkit
     if toolkit.path in _PACKAGED:

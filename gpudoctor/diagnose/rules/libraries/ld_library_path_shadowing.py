@@ -8,7 +8,7 @@ from gpudoctor.derive.other_copies import OtherCopy
 from gpudoctor.diagnose.advice.shell import keep_only, put_first
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.other_copies import conflict_text, copy_evidence, severity_of
-from gpudoctor.findings import Evidence, Fix, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Fix, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree, first
 from gpudoctor.snapshot import FoundBy, LibraryFile, LibraryUse
 
@@ -30,7 +30,7 @@ _WORST_FIRST = ("major", "older", "other", "", "same")
         Explains(("cuda-version-mismatch", "cuda-mixed-versions"), "The folder in LD_LIBRARY_PATH belongs to another CUDA version."),
     ),
 )
-def ld_library_path_shadowing(framework: FrameworkView) -> Iterator[Problem]:
+def ld_library_path_shadowing(framework: FrameworkView) -> Problems:
     """LD_LIBRARY_PATH shadows the framework's own libraries."""
     found = list(_shadowing(framework))
     if not found:

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.libraries import is_lost
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.xla import name_folder_or_install, search_evidence, xla_severity
-from gpudoctor.findings import Problem, Rung, Severity
+from gpudoctor.findings import Problem, Problems, Rung, Severity
 
 
 @rule(
@@ -18,7 +16,7 @@ from gpudoctor.findings import Problem, Rung, Severity
         Explains(TRAINING_FAILS, "XLA cannot compile exp, tanh or pow without libdevice.", Join.FRAMEWORK),
     ),
 )
-def libdevice_not_found(framework: FrameworkView) -> Iterator[Problem]:
+def libdevice_not_found(framework: FrameworkView) -> Problems:
     """XLA cannot find libdevice.10.bc."""
     use = framework.xla_file("libdevice")
     if is_lost(use):

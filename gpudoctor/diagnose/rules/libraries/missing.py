@@ -8,7 +8,7 @@ from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.libraries import PATH, folder, same_name
 from gpudoctor.diagnose.advice.shell import put_first
 from gpudoctor.diagnose.rules.libraries.install_missing import install_missing
-from gpudoctor.findings import Evidence, Fix, Problem
+from gpudoctor.findings import Evidence, Fix, Problem, Problems
 from gpudoctor.findings.naming import few, first
 from gpudoctor.snapshot import FoundBy, LibraryUse, Place
 
@@ -26,7 +26,7 @@ def missing_from_machine(framework: FrameworkView, lost: tuple[LibraryUse, ...])
     )
 
 
-def off_the_loader_path(framework: FrameworkView, *, in_wheels: bool) -> Iterator[Problem]:
+def off_the_loader_path(framework: FrameworkView, *, in_wheels: bool) -> Problems:
     """Report libraries that are installed where the loader does not look: in NVIDIA's packages, or elsewhere."""
     beside: list[tuple[LibraryUse, Place]] = []
     for use in framework.missing_libraries:

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor import versions
 from gpudoctor.derive import FrameworkView, MachineView
 from gpudoctor.derive.packages import source_of
@@ -10,7 +8,7 @@ from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.install_missing import install_libraries, search_folder
 from gpudoctor.diagnose.rules.libraries.missing import off_the_loader_path
 from gpudoctor.diagnose.rules.libraries.planned import PlannedFramework, install_with_extra, planned_framework
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree, joined
 from gpudoctor.snapshot import Fact, Missing
 
@@ -29,7 +27,7 @@ def _install_or_search(machine: MachineView) -> tuple[Fix, ...]:
     breaks=Rung.FRAMEWORK,
     explains=(Explains(TRAINING_FAILS, "Without the libraries the framework fails to import or uses the CPU.", Join.FRAMEWORK),),
 )
-def pip_nvidia_libs_not_on_path(framework: FrameworkView) -> Iterator[Problem]:
+def pip_nvidia_libs_not_on_path(framework: FrameworkView) -> Problems:
     """CUDA libraries from pip packages are not on the framework's path."""
     if framework.machine.supposed:
         yield from _planned(framework)
@@ -37,7 +35,7 @@ def pip_nvidia_libs_not_on_path(framework: FrameworkView) -> Iterator[Problem]:
         yield from off_the_loader_path(framework, in_wheels=True)
 
 
-def _planned(framework: FrameworkView) -> Iterator[Problem]:
+def _planned(framework: FrameworkView) -> Problems:
     """Report packages that a planned framework requires but whose folders are not in its RUNPATH."""
     plan = planned_framework(framework)
     stack = framework.environment.stack

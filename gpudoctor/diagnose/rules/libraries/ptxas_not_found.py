@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.libraries import is_lost
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.xla import name_folder_or_install, search_evidence, xla_severity
-from gpudoctor.findings import Confidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Fix, FixKind, Problem, Problems, Rung, Severity
 
 _BY_DRIVER = "--xla_gpu_unsafe_fallback_to_driver_on_ptxas_not_found"
 
@@ -17,7 +15,7 @@ _BY_DRIVER = "--xla_gpu_unsafe_fallback_to_driver_on_ptxas_not_found"
     breaks=Rung.TRAINED,
     explains=(Explains(TRAINING_FAILS, "XLA cannot compile for the GPU without ptxas.", Join.FRAMEWORK),),
 )
-def ptxas_not_found(framework: FrameworkView) -> Iterator[Problem]:
+def ptxas_not_found(framework: FrameworkView) -> Problems:
     """XLA cannot find ptxas."""
     use = framework.xla_assembler
     flags = framework.machine.variable("XLA_FLAGS").split()

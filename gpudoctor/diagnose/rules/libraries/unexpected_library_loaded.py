@@ -1,16 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView, known
 from gpudoctor.derive.mapped_libraries import unexpected
 from gpudoctor.diagnose.advice.packages import interpreter
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Problems, Rung, Severity
 
 
 @rule("GD418", severity=Severity.NOTE, breaks=Rung.FRAMEWORK, predicts=False, seen_at=Level.TRAIN)
-def unexpected_library_loaded(framework: FrameworkView) -> Iterator[Problem]:
+def unexpected_library_loaded(framework: FrameworkView) -> Problems:
     """The framework loaded a different library file than expected."""
     smoke, seen = framework.smoke, framework.xray
     found = tuple(unexpected(seen, known(smoke.mapped)))

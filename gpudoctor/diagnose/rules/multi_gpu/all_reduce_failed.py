@@ -12,7 +12,7 @@ from gpudoctor.diagnose.advice.remedies import remedy
 from gpudoctor.diagnose.advice.system import DISABLE_P2P, read_page
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.training.framework_output import pointed
-from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind, Impact, Level, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import joined
 from gpudoctor.snapshot import AllReduce, Cause, Missing, Variables
 
@@ -31,7 +31,7 @@ _AGAIN = "gpudoctor smoke --level full"
     seen_at=Level.FULL,
     bears_on_training=True,
 )
-def all_reduce_failed(framework: FrameworkView) -> Iterator[Problem]:
+def all_reduce_failed(framework: FrameworkView) -> Problems:
     """All-reduce across GPUs hangs, fails or returns wrong results."""
     first, *controls = applicable(framework.smoke.all_reduces, Rung.TRAINED)
     if result(first) is Result.RIGHT:

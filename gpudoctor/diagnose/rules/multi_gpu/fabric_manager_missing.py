@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.views.fabric import ManagerPlace
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.fabric import ELSEWHERE, START, install_manager, manager_evidence, read_log
-from gpudoctor.findings import Confidence, Domain, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Domain, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import FabricManager
 
 _ABSENCE = {
@@ -30,7 +28,7 @@ _ABSENCE = {
         Explains(("required-gpus-missing",), "CUDA cannot use any GPU of the fabric."),
     ),
 )
-def fabric_manager_missing(machine: MachineView) -> Iterator[Problem]:
+def fabric_manager_missing(machine: MachineView) -> Problems:
     """NVLink fabric is not set up: the fabric manager is not running."""
     fabric = machine.fabric
     if not fabric.unready or fabric.manager_seen_running:

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor import versions
 from gpudoctor.derive import MachineView, known
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.fabric import complaint, install_manager
-from gpudoctor.findings import Domain, Evidence, Problem, Rung, Severity
+from gpudoctor.findings import Domain, Evidence, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing
 
 
@@ -25,7 +23,7 @@ from gpudoctor.snapshot import Missing
         Explains(("required-gpus-missing",), "CUDA cannot use any GPU of the fabric."),
     ),
 )
-def fabric_manager_version_mismatch(machine: MachineView) -> Iterator[Problem]:
+def fabric_manager_version_mismatch(machine: MachineView) -> Problems:
     """Fabric manager and driver have different versions."""
     fabric = machine.fabric
     driver = machine.driver

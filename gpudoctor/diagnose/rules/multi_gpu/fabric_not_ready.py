@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.fabric import RESTART, manager_evidence, read_log
-from gpudoctor.findings import Confidence, Domain, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Domain, Fix, FixKind, Problem, Problems, Rung, Severity
 
 
 @rule(
@@ -22,7 +20,7 @@ from gpudoctor.findings import Confidence, Domain, Fix, FixKind, Problem, Rung, 
         Explains(("required-gpus-missing",), "CUDA cannot use any GPU of the fabric yet."),
     ),
 )
-def fabric_not_ready(machine: MachineView) -> Iterator[Problem]:
+def fabric_not_ready(machine: MachineView) -> Problems:
     """NVLink fabric is not ready, although the fabric manager is running."""
     fabric = machine.fabric
     if not known(fabric.manager.running):

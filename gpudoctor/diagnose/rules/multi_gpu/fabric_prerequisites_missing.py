@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.derive.fabric import fabric_of, fifth, in_rack
 from gpudoctor.derive.views.fabric import ManagerPlace
 from gpudoctor.diagnose.advice.system import command_for
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.fabric import RESTART
-from gpudoctor.findings import DOWNLOAD, ROOT, Action, Domain, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, ROOT, Action, Domain, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import FabricParts
 
 _UMAD = Fix(
@@ -39,7 +37,7 @@ _INSTALL_IMEX = Fix(
         Explains(("required-gpus-missing",), "CUDA cannot use any GPU of the fabric."),
     ),
 )
-def fabric_prerequisites_missing(machine: MachineView) -> Iterator[Problem]:
+def fabric_prerequisites_missing(machine: MachineView) -> Problems:
     """NVLink 5 fabric cannot start: NVLSM or ib_umad is missing."""
     gpus = [gpu for gpu in machine.hardware if fabric_of(gpu) and fifth(gpu)]
     if not gpus:
@@ -77,7 +75,7 @@ def fabric_prerequisites_missing(machine: MachineView) -> Iterator[Problem]:
     )
 
 
-def _imex_missing(parts: FabricParts) -> Iterator[Problem]:
+def _imex_missing(parts: FabricParts) -> Problems:
     """Report a rack node without IMEX; it can still train alone."""
     if known(parts.imex_running):
         return

@@ -9,7 +9,7 @@ from gpudoctor.derive import GpuView, not_applicable, offered
 from gpudoctor.derive.fabric import INCOMPATIBLE_FIRMWARE, SET_ON_SWITCHES, configuration, fabric_of, flaws, in_rack, recovering
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
-from gpudoctor.findings import REBOOT, ROOT, Action, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings import REBOOT, ROOT, Action, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing
 
 _RESET = Fix("Stop all processes and reset all GPUs of the fabric", "sudo nvidia-smi --gpu-reset", (ROOT,), action=Action.RESET_GPU)
@@ -26,7 +26,7 @@ _RESET = Fix("Stop all processes and reset all GPUs of the fabric", "sudo nvidia
         Explains(("nvlink-inactive",), "A GPU with a bad fabric connection has links down.", Join.GPU),
     ),
 )
-def fabric_unhealthy(gpu: GpuView) -> Iterator[Problem]:
+def fabric_unhealthy(gpu: GpuView) -> Problems:
     """GPU has an unhealthy NVLink fabric connection."""
     fabric = gpu.fabric
     if fabric.state == "not-supported":

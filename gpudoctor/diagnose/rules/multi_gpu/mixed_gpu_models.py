@@ -1,18 +1,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.hardware import GIB
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Evidence, Fix, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Fix, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import tally
 from gpudoctor.snapshot import CudaDevice, NvmlGpu
 
 
 @rule("GD806", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.SLOWER, predicts=False)
-def mixed_gpu_models(machine: MachineView) -> Iterator[Problem]:
+def mixed_gpu_models(machine: MachineView) -> Problems:
     """Machine has GPUs of different models."""
     usable = [gpu for gpu in machine.gpus if isinstance(gpu.observed.cuda, CudaDevice)]
     models = Counter(gpu.name for gpu in usable)

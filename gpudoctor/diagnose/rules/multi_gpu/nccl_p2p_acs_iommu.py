@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import CouldNotTell, GpuView, MachineView, known, not_applicable
 from gpudoctor.derive.all_reduce import Result, detail, result
 from gpudoctor.diagnose.advice.system import DISABLE_P2P, command_for
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.findings import REBOOT, ROOT, Confidence, Domain, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
+from gpudoctor.findings import REBOOT, ROOT, Confidence, Domain, Evidence, Fix, FixKind, Impact, Level, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import joined
 from gpudoctor.snapshot import AllReduce, Cause, CudaDevice, Missing, NvmlGpu, is_absent
 
@@ -39,7 +37,7 @@ _TRY_WITHOUT = Fix("Test training without NCCL peer-to-peer transfers", "NCCL_P2
     seen_at=Level.FULL,
     explains=(Explains(("all-reduce-failed",), "All-reduce sends data from GPU to GPU."),),
 )
-def nccl_p2p_acs_iommu(machine: MachineView) -> Iterator[Problem]:
+def nccl_p2p_acs_iommu(machine: MachineView) -> Problems:
     """IOMMU or PCIe ACS breaks peer-to-peer transfers between GPUs."""
     runs = machine.gpu_all_reduces
     for framework, (first, *controls) in runs:

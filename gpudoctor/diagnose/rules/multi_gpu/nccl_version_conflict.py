@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView, known, not_applicable
 from gpudoctor.derive.libraries import PATH, folder
 from gpudoctor.derive.other_copies import OtherCopy
 from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
 from gpudoctor.diagnose.advice.shell import keep_only, put_first
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import Action, Domain, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Action, Domain, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import FoundBy, LibraryFile, Missing
 from gpudoctor.versions import Version
 
@@ -23,7 +21,7 @@ from gpudoctor.versions import Version
         Explains(TRAINING_FAILS, "PyTorch fails to import if NCCL lacks functions that it links.", Join.FRAMEWORK),
     ),
 )
-def nccl_version_conflict(framework: FrameworkView) -> Iterator[Problem]:
+def nccl_version_conflict(framework: FrameworkView) -> Problems:
     """Wrong NCCL version would be loaded."""
     use = next((use for use in framework.libraries_used if use.component == "nccl"), None)
     if use is None:

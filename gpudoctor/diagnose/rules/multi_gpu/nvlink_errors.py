@@ -7,7 +7,7 @@ from gpudoctor.derive.xids import NVLINK_ERRORS
 from gpudoctor.diagnose.advice.hardware import last_xid, reset
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import counted
 from gpudoctor.snapshot import LinkCount, NvLink
 
@@ -31,7 +31,7 @@ _RESEAT = Fix("Reseat the module or NVLink bridge; then have the GPU, cable or s
         Explains(("nvlink-inactive",), "A link that cannot recover goes down.", Join.GPU),
     ),
 )
-def nvlink_errors(gpu: GpuView) -> Iterator[Problem]:
+def nvlink_errors(gpu: GpuView) -> Problems:
     """NVLink errors: counters are rising, or the driver logged errors."""
     logged = gpu.xids(*NVLINK_ERRORS)
     links = gpu.listed_nvlinks if logged else gpu.nvlinks

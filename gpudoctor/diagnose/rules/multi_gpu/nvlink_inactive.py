@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import GpuView, known, not_applicable
 from gpudoctor.derive.fabric import fabric_of
 from gpudoctor.diagnose.advice.hardware import reset
 from gpudoctor.diagnose.advice.system import read_log
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
-from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, NvLink
 
 _RETRAIN = Fix("Restart the fabric manager; it retrains the links", "sudo systemctl restart nvidia-fabricmanager", (ROOT,))
@@ -23,7 +21,7 @@ _RESEAT = Fix("Reseat the NVLink bridge or the module; then have the vendor chec
     predicts=False,
     explains=(Explains(("all-reduce-failed",), "All-reduce runs over the NVLinks."),),
 )
-def nvlink_inactive(gpu: GpuView) -> Iterator[Problem]:
+def nvlink_inactive(gpu: GpuView) -> Problems:
     """NVLinks are down."""
     if gpu.nvml.mig_enabled is True:
         not_applicable("MIG instances do not use NVLink")

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.hardware import reset
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
-from gpudoctor.findings import REBOOT, ROOT, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings import REBOOT, ROOT, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree
 from gpudoctor.snapshot import NvLink
 
@@ -23,7 +21,7 @@ _RESEAT = Fix("Reseat the module or NVLink bridge; then have the vendor check th
     predicts=False,
     explains=(Explains(("all-reduce-failed",), "All-reduce runs over the NVLinks."),),
 )
-def nvlink_slow(gpu: GpuView) -> Iterator[Problem]:
+def nvlink_slow(gpu: GpuView) -> Problems:
     """NVLink runs below the speed of the others."""
     links = _speeds(gpu.nvlinks)
     most = max((speed for other in (gpu, *gpu.same_model) for speed in _speeds(other.listed_nvlinks).values()), default=0)

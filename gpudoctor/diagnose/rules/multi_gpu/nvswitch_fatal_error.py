@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import MachineView, Site, known
 from gpudoctor.diagnose.advice.kernel_log import excerpt
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
-from gpudoctor.findings import REBOOT, ROOT, Action, Confidence, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings import REBOOT, ROOT, Action, Confidence, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import first
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import XidEvent
@@ -26,7 +24,7 @@ _SCOPE = {_FATAL: "fatal to one port and the GPU behind it", _ALWAYS: "fatal to 
         Explains(("cuda-init-fails", *TRAINING_FAILS), "CUDA may fail to start until switches and GPUs are reset."),
     ),
 )
-def nvswitch_fatal_error(machine: MachineView) -> Iterator[Problem]:
+def nvswitch_fatal_error(machine: MachineView) -> Problems:
     """NVSwitch logged a fatal error (SXid)."""
     log = known(machine.observed.kernel_log, Rung.KERNEL_DRIVER)
     logged = [(event, _severity(event, machine.matrix)) for event in log.events if event.switch]

@@ -9,7 +9,7 @@ from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.platform.cdi import GENERATE, NVIDIA_GPU, error_if_used, users_of_cdi
 from gpudoctor.diagnose.rules.platform.container import product
-from gpudoctor.findings import DOWNLOAD, ROOT, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, ROOT, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.matrix import Engine
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import CdiSpec, ContainerTools, Missing, SystemPackages
@@ -31,7 +31,7 @@ class _Installed(msgspec.Struct, frozen=True):
 
 
 @rule("GD341", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, predicts=False)
-def container_cdi_spec_incompatible(machine: MachineView) -> Iterator[Problem]:
+def container_cdi_spec_incompatible(machine: MachineView) -> Problems:
     """CDI specification is too new for the container engine."""
     tools = machine.container_engines
     specs = [spec for spec in known(tools.cdi) if spec.kind == NVIDIA_GPU]

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.platform.cdi import GENERATE, NVIDIA_GPU, users_of_cdi
 from gpudoctor.diagnose.rules.platform.container_toolkit_missing import GUIDE
-from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, Problem, Problems, Rung, Severity
 
 _INSTALL_TOOLKIT = Fix(
     f"Install the NVIDIA Container Toolkit from NVIDIA's repository: {GUIDE}", needs=(ROOT, DOWNLOAD), action=Action.INSTALL_PACKAGE
@@ -15,7 +13,7 @@ _GENERATE = Fix("Generate the CDI specification", GENERATE, (ROOT,))
 
 
 @rule("GD340", advice=lambda _: (_GENERATE,), severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, predicts=False)
-def container_cdi_spec_missing(machine: MachineView) -> Iterator[Problem]:
+def container_cdi_spec_missing(machine: MachineView) -> Problems:
     """CDI is configured for GPUs, but there is no CDI specification."""
     tools = machine.container_engines
     if not machine.hardware:

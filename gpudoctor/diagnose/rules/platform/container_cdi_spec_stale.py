@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import MachineView, known
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.platform.cdi import GENERATE, error_if_used, users_of_cdi
-from gpudoctor.findings import ROOT, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Evidence, Fix, Problem, Problems, Rung, Severity
 
 
 @rule(
@@ -16,7 +14,7 @@ from gpudoctor.findings import ROOT, Evidence, Fix, Problem, Rung, Severity
     breaks=Rung.DEVICE_NODE,
     predicts=False,
 )
-def container_cdi_spec_stale(machine: MachineView) -> Iterator[Problem]:
+def container_cdi_spec_stale(machine: MachineView) -> Problems:
     """CDI specification is for another driver version."""
     tools = machine.container_engines
     driver = machine.driver

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.derive.device_nodes import all_withheld
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
-from gpudoctor.findings import ROOT, Action, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Action, Confidence, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing
 
 _OPEN = Fix("Open the device file; Operation not permitted confirms that the cgroup blocks it", "cat /dev/nvidiactl", kind=FixKind.CHECK)
@@ -38,7 +36,7 @@ _RESTART_POD = Fix("Delete the pod; its controller starts a new one.", action=Ac
         Explains(("required-gpus-missing",), "The container cannot open a GPU."),
     ),
 )
-def container_cgroup_device_lost(machine: MachineView) -> Iterator[Problem]:
+def container_cgroup_device_lost(machine: MachineView) -> Problems:
     """Container's cgroup blocks the GPU's device files."""
     container = machine.inside_container
     if not container.has_devices(proven=True):

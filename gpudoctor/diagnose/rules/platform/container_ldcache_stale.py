@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import MachineView, known
 from gpudoctor.diagnose.advice.shell import put_first
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.platform.container import product
-from gpudoctor.findings import ROOT, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree
 from gpudoctor.snapshot import DriverFile, Libcuda, LoaderCache, Missing, Nvml, is_absent
 
@@ -27,7 +25,7 @@ _SET_BY_APPTAINER = "/.singularity.d"
         Explains(("required-gpus-missing",), "The container has no usable GPU."),
     ),
 )
-def container_ldcache_stale(machine: MachineView) -> Iterator[Problem]:
+def container_ldcache_stale(machine: MachineView) -> Problems:
     """Loader does not find the driver libraries mounted in the container."""
     container = machine.inside_container
     mounted = known(known(machine.observed.container).driver_files)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 
 from gpudoctor.derive import MachineView, not_applicable, or_none
@@ -9,7 +7,7 @@ from gpudoctor.derive.views.container import CAPABILITIES, DEVICES, ContainerVie
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.platform.container import NO_DEVICES, device_files, image_argument, product, requests
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
-from gpudoctor.findings import ROOT, Action, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Action, Confidence, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Cause, Libcuda, TextLog, is_absent
 
 _START = {
@@ -67,7 +65,7 @@ def _start_anew(machine: MachineView) -> tuple[Fix, ...]:
         Explains(("required-gpus-missing",), "The container has no usable GPU."),
     ),
 )
-def container_no_gpu_access(machine: MachineView) -> Iterator[Problem]:
+def container_no_gpu_access(machine: MachineView) -> Problems:
     """Container was started without GPU access."""
     container = machine.inside_container
     works = machine.nvml_works

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import MachineView, Site, not_applicable
 from gpudoctor.derive.views.container import DEVICES
 from gpudoctor.diagnose.advice.system import command_for
@@ -9,7 +7,7 @@ from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.platform.cdi import GENERATE
 from gpudoctor.diagnose.rules.platform.container import NO_DEVICES, device_files, product, requests
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
-from gpudoctor.findings import DOWNLOAD, ROOT, Action, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, ROOT, Action, Confidence, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 
 _TOOLKIT = {
     "debian": "sudo apt install nvidia-container-toolkit",
@@ -56,7 +54,7 @@ _LIST_RUNTIMES = Fix(
         Explains(("required-gpus-missing",), "The container has no usable GPU."),
     ),
 )
-def container_toolkit_missing(machine: MachineView) -> Iterator[Problem]:
+def container_toolkit_missing(machine: MachineView) -> Problems:
     """NVIDIA Container Toolkit is not installed or not configured."""
     if not machine.site.container:
         yield from _host_without_toolkit(machine)
@@ -75,7 +73,7 @@ def container_toolkit_missing(machine: MachineView) -> Iterator[Problem]:
     )
 
 
-def _host_without_toolkit(machine: MachineView) -> Iterator[Problem]:
+def _host_without_toolkit(machine: MachineView) -> Problems:
     tools = machine.container_engines
     if not machine.hardware:
         not_applicable("there is no NVIDIA GPU")

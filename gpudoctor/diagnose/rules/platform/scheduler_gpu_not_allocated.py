@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 
 from gpudoctor.derive import MachineView, applicable, known
 from gpudoctor.derive.device_nodes import all_withheld
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
-from gpudoctor.findings import Action, Confidence, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import Action, Confidence, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Allocation, Cause, DeviceNodes, KernelDriver, Missing, Pci, is_absent
 
 _REQUEST = {
@@ -42,7 +40,7 @@ _REQUEST = {
         Explains(("required-gpus-missing",), "The job has no GPU."),
     ),
 )
-def scheduler_gpu_not_allocated(machine: MachineView) -> Iterator[Problem]:
+def scheduler_gpu_not_allocated(machine: MachineView) -> Problems:
     """No GPU is allocated to this job."""
     allocation = applicable(machine.observed.allocation)
     usable = bool(machine.cuda_devices) or (_nvml_opens_gpus(machine) and not allocation.hidden)

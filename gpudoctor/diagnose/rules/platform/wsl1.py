@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
-from gpudoctor.findings import Domain, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Domain, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Platform
 
 _FIXES = (
@@ -28,7 +26,7 @@ _FIXES = (
         Explains(("required-gpus-missing",), "WSL 1 cannot access a GPU."),
     ),
 )
-def wsl1(machine: MachineView) -> Iterator[Problem]:
+def wsl1(machine: MachineView) -> Problems:
     """WSL 1 cannot access a GPU."""
     host = machine.host
     platform = known(host.platform)

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.platform.wsl import LIBRARIES, NEEDED
-from gpudoctor.findings import DOWNLOAD, REBOOT, Action, Confidence, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, REBOOT, Action, Confidence, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree
 from gpudoctor.snapshot import Libcuda, Nvml, Status, Wsl, is_absent
 
@@ -33,7 +31,7 @@ _FIXES = (
         Explains(("required-gpus-missing",), "WSL has no usable GPU."),
     ),
 )
-def wsl_driver_stack_broken(machine: MachineView) -> Iterator[Problem]:
+def wsl_driver_stack_broken(machine: MachineView) -> Problems:
     """Windows driver is not exposed in WSL."""
     wsl = machine.wsl2
     if machine.site.container:

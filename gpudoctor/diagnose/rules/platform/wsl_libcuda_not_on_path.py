@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import MachineView, absence, not_applicable
 from gpudoctor.diagnose.advice.shell import put_first
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.platform.wsl import LIBRARIES, NEEDED
-from gpudoctor.findings import ROOT, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing
 
 _FIXES = (
@@ -31,7 +29,7 @@ _FIXES = (
         Explains(("required-gpus-missing",), "Without libcuda, no GPU is usable."),
     ),
 )
-def wsl_libcuda_not_on_path(machine: MachineView) -> Iterator[Problem]:
+def wsl_libcuda_not_on_path(machine: MachineView) -> Problems:
     """Windows driver's libcuda is not on the loader's path in WSL."""
     wsl, unfound = machine.wsl2, absence(machine.observed.libcuda, Rung.LIBCUDA)
     if unfound is None:

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import MachineView, not_applicable
 from gpudoctor.diagnose.advice.shell import remove_libraries
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
-from gpudoctor.findings import ROOT, Action, Confidence, Domain, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Action, Confidence, Domain, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import DriverFile, Libcuda
 
 
@@ -20,7 +18,7 @@ from gpudoctor.snapshot import DriverFile, Libcuda
         Explains(("required-gpus-missing",), "A Linux libcuda finds no GPU in WSL."),
     ),
 )
-def wsl_linux_driver_installed(machine: MachineView) -> Iterator[Problem]:
+def wsl_linux_driver_installed(machine: MachineView) -> Problems:
     """Linux NVIDIA driver is installed inside WSL."""
     wsl, libcuda = machine.wsl2, machine.observed.libcuda
     if machine.site.container:

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.findings import Domain, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Domain, Evidence, Fix, Problem, Problems, Rung, Severity
 
 
 @rule(
@@ -15,7 +13,7 @@ from gpudoctor.findings import Domain, Evidence, Fix, Problem, Rung, Severity
     predicts=False,
     explains=(Explains(("all-reduce-failed",), "NCCL cannot use CUDA's inter-process handles in WSL 2."),),
 )
-def wsl_multi_gpu_limit(machine: MachineView) -> Iterator[Problem]:
+def wsl_multi_gpu_limit(machine: MachineView) -> Problems:
     """GPUs in WSL 2 exchange data only through host memory."""
     gpus = len(machine.hardware) if machine.wsl2 else 0
     if gpus < 2:

@@ -1,18 +1,16 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.diagnose.advice.hardware import GIB
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Domain, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Domain, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import NvmlGpu
 
 _RAISE = Fix("Raise memory= in the section [wsl2] of %UserProfile%\\.wslconfig, then restart WSL (in PowerShell: wsl --shutdown).")
 
 
 @rule("GD311", severity=Severity.NOTE, breaks=Rung.TRAINED, domain=Domain.DRIVER, predicts=False)
-def wsl_pinned_memory_limit(machine: MachineView) -> Iterator[Problem]:
+def wsl_pinned_memory_limit(machine: MachineView) -> Problems:
     """WSL 2 has less memory than the GPU, and can pin only part of it."""
     memory = known(machine.wsl2.memory)
     totals = [gpu.nvml.memory_total for gpu in machine.hardware if isinstance(gpu.nvml, NvmlGpu)]

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor import versions
 from gpudoctor.derive import Driver, EnvironmentView, not_applicable
 from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Evidence, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import first
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix.cite import cited
@@ -16,7 +14,7 @@ VARIABLE = "CONDA_OVERRIDE_CUDA"
 
 
 @rule("GD642", severity=Severity.WARNING, breaks=Rung.FRAMEWORK, impact=Impact.AT_RISK, predicts=False)
-def conda_cuda_override_wrong(environment: EnvironmentView) -> Iterator[Problem]:
+def conda_cuda_override_wrong(environment: EnvironmentView) -> Problems:
     """CONDA_OVERRIDE_CUDA does not match the driver."""
     machine, observed = environment.machine, environment.observed
     value = environment.variables.values.get(VARIABLE)

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 
 from gpudoctor import versions
 from gpudoctor.derive import FrameworkView, known, not_applicable, wheel_platform
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import Action, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import Action, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import joined
 from gpudoctor.matrix import CpuNeed
 from gpudoctor.matrix.cite import cited
@@ -25,7 +23,7 @@ _OTHER_MACHINE = Fix("Train on a machine whose CPU has these instructions.", kin
     on_cpu_too=True,
     explains=(Explains(TRAINING_FAILS, "The import ends with an illegal instruction.", Join.FRAMEWORK),),
 )
-def cpu_lacks_avx(framework: FrameworkView) -> Iterator[Problem]:
+def cpu_lacks_avx(framework: FrameworkView) -> Problems:
     """CPU lacks AVX, which the framework's wheel needs."""
     machine = framework.machine
     if not wheel_platform.name(machine.observed.host, machine.observed.python).endswith(("x86_64", "amd64")):

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.advice.damaged_files import damage_text, replace_damaged
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import first
 
 
@@ -28,7 +26,7 @@ from gpudoctor.findings.naming import first
         Explains(TRAINING_FAILS, "The framework cannot be imported.", Join.FRAMEWORK),
     ),
 )
-def framework_files_damaged(framework: FrameworkView) -> Iterator[Problem]:
+def framework_files_damaged(framework: FrameworkView) -> Problems:
     """Files of the framework are missing or damaged."""
     broken = framework.broken_files
     if not broken:

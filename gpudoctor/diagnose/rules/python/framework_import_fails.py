@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.python.failed_import import failed_import
 from gpudoctor.diagnose.rules.training.framework_output import read_output
 from gpudoctor.diagnose.rules.training.ways_out import way_out
-from gpudoctor.findings import Evidence, Level, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Level, Problem, Problems, Rung, Severity
 
 
 @rule(
@@ -23,7 +21,7 @@ from gpudoctor.findings import Evidence, Level, Problem, Rung, Severity
         Explains(("required-gpus-missing",), "No framework sees the GPUs."),
     ),
 )
-def framework_import_fails(framework: FrameworkView) -> Iterator[Problem]:
+def framework_import_fails(framework: FrameworkView) -> Problems:
     """Installed framework cannot be imported."""
     failure = failed_import(framework)
     if failure is None:

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 
 from gpudoctor.derive import EnvironmentView, MachineView, not_applicable
@@ -10,7 +8,7 @@ from gpudoctor.diagnose.advice.installing import install, install_framework
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.preflight import Fulfilment, checked
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Action, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
+from gpudoctor.findings import Action, Evidence, Fix, FixKind, Impact, Level, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import few, first
 from gpudoctor.preflight import FRAMEWORKS
 from gpudoctor.snapshot import Missing, Python
@@ -20,7 +18,7 @@ _WHERE = "the folders on sys.path"
 
 
 @rule("GD601", severity=Severity.WARNING, breaks=Rung.FRAMEWORK, impact=Impact.PARTLY, predicts=False, checks_required="any")
-def framework_missing(environment: EnvironmentView) -> Iterator[Problem]:
+def framework_missing(environment: EnvironmentView) -> Problems:
     """No framework is installed in this environment."""
     machine, python = environment.machine, environment.observed.python
     if machine.supposed:

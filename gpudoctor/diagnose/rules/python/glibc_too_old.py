@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView, not_applicable
 from gpudoctor.derive.wheel_tags import accepted, installed_glibc, oldest_glibc, tags
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.matrix.cite import cited
 from gpudoctor.matrix.tables import TAGS
 from gpudoctor.snapshot import Distribution, Missing
@@ -21,7 +19,7 @@ from gpudoctor.versions import Version
     on_cpu_too=True,
     explains=(Explains(TRAINING_FAILS, "The loader refuses the framework's libraries.", Join.FRAMEWORK),),
 )
-def glibc_too_old(framework: FrameworkView) -> Iterator[Problem]:
+def glibc_too_old(framework: FrameworkView) -> Problems:
     """glibc is too old for the framework's wheel."""
     libc = framework.environment.libc
     if installed_glibc(libc) is None and not framework.environment.stack.supposed:

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView, not_applicable
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.requirements import accepted, as_evidence, requirements, unmet_requirements, violations_for
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import Problem, Rung, Severity
+from gpudoctor.findings import Problem, Problems, Rung, Severity
 
 
 @rule(
@@ -16,7 +14,7 @@ from gpudoctor.findings import Problem, Rung, Severity
     on_cpu_too=True,
     explains=(Explains(TRAINING_FAILS, "The import of tf.keras fails.", Join.FRAMEWORK),),
 )
-def keras3_mismatch(framework: FrameworkView) -> Iterator[Problem]:
+def keras3_mismatch(framework: FrameworkView) -> Problems:
     """TensorFlow and Keras have incompatible versions (Keras 2 and 3)."""
     stack, part = framework.environment.stack, framework.spec.rewritten
     if part is None or part.distribution not in stack.distributions:

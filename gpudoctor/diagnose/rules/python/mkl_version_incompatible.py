@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.python.failed_import import failed_import
-from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, FixKind, Level, Problem, Problems, Rung, Severity
 
 _SYMBOL = "iJIT_"
 """How the functions begin that MKL 2024.1 no longer has: https://github.com/pytorch/pytorch/issues/123097"""
@@ -26,7 +24,7 @@ _SET_LAYER = Fix(
     seen_at=Level.TRAIN,
     explains=(Explains(TRAINING_FAILS, "The framework's libraries load MKL.", Join.FRAMEWORK),),
 )
-def mkl_version_incompatible(framework: FrameworkView) -> Iterator[Problem]:
+def mkl_version_incompatible(framework: FrameworkView) -> Problems:
     """Installed MKL does not fit the framework."""
     failure = failed_import(framework)
     if failure is None or mkl_version_incompatible.name not in failure.causes:

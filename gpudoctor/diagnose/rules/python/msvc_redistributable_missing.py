@@ -1,11 +1,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
-from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Platform, TextLog
 
 _SAID = r"Microsoft Visual C\+\+ Redistributable is not installed|Could not find the DLL\(s\) 'msvcp"
@@ -35,7 +34,7 @@ _INSTALL = (
     on_cpu_too=True,
     explains=(Explains(TRAINING_FAILS, "Windows cannot load the framework's libraries."),),
 )
-def msvc_redistributable_missing(machine: MachineView) -> Iterator[Problem]:
+def msvc_redistributable_missing(machine: MachineView) -> Problems:
     """Microsoft Visual C++ Redistributable is not installed."""
     log = machine.observed.text_log
     lines = log.lines if isinstance(log, TextLog) else ()

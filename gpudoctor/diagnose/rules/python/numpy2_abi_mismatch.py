@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView, not_applicable
 from gpudoctor.derive.left_open import may_be_chosen
 from gpudoctor.derive.packages import major, source_of
@@ -10,7 +8,7 @@ from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.requirements import as_evidence, is_there, requirements, violations_for
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.frameworks import stack_of
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.snapshot import Distribution
@@ -24,7 +22,7 @@ from gpudoctor.snapshot import Distribution
     impact=Impact.AT_RISK,
     explains=(Explains(TRAINING_FAILS, "The import fails, or tensors cannot be converted to arrays.", Join.FRAMEWORK),),
 )
-def numpy2_abi_mismatch(framework: FrameworkView) -> Iterator[Problem]:
+def numpy2_abi_mismatch(framework: FrameworkView) -> Problems:
     """Framework is compiled for NumPy 1, but NumPy 2 is installed."""
     stack = framework.environment.stack
     numpy, requested = stack.distributions.get("numpy"), stack.bounds.get("numpy")

@@ -14,7 +14,7 @@ from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.system import USE_WSL
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import joined
 from gpudoctor.frameworks import framework_of, spec_of, stack_of
 from gpudoctor.matrix import FrameworkRelease
@@ -30,7 +30,7 @@ from gpudoctor.snapshot import Distribution, Platform
     breaks=Rung.FRAMEWORK,
     explains=(Explains(("metal-plugin-missing",), "A plugin does not help a release without wheels for this Mac."),),
 )
-def package_not_installable(environment: EnvironmentView) -> Iterator[Problem]:
+def package_not_installable(environment: EnvironmentView) -> Problems:
     """Requested release cannot be installed."""
     stack = environment.stack
     if not stack.supposed:
@@ -47,7 +47,7 @@ def package_not_installable(environment: EnvironmentView) -> Iterator[Problem]:
     yield from _unmet(environment)
 
 
-def _unmet(environment: EnvironmentView) -> Iterator[Problem]:
+def _unmet(environment: EnvironmentView) -> Problems:
     """Report requirements for exactly a release that the package index does not have."""
     matrix = environment.machine.matrix
     for demand in environment.stack.demands:
@@ -106,7 +106,7 @@ def _successor(package: Distribution, environment: EnvironmentView) -> tuple[Fix
     return tuple(msgspec.structs.replace(fix, removes=(package.name,)) if fix.installs else fix for fix in fixes)
 
 
-def _unpublished(package: Distribution, root: Distribution, environment: EnvironmentView) -> Iterator[Problem]:
+def _unpublished(package: Distribution, root: Distribution, environment: EnvironmentView) -> Problems:
     """Report a release that does not exist, or not for this platform.
 
     A release outside the range of the tables is unknown, not a fault; so is a build ("+cu118") that they do not list.

@@ -23,7 +23,7 @@ from gpudoctor.diagnose.advice.requirements import (
     unmet_requirements,
 )
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree, few, first
 from gpudoctor.frameworks import NVIDIA_PACKAGES, framework_of, spec_of, stack_of
 from gpudoctor.matrix import FrameworkRelease
@@ -38,7 +38,7 @@ from gpudoctor.snapshot.distributions import with_extras
     impact=Impact.AT_RISK,
     explains=(Explains(TRAINING_FAILS, "The framework imports a package that is not installed.", Join.FRAMEWORK),),
 )
-def package_requirement_conflict(environment: EnvironmentView) -> Iterator[Problem]:
+def package_requirement_conflict(environment: EnvironmentView) -> Problems:
     """Package version violates another package's requirement."""
     stack = environment.stack
     violations = [violation for violation in stack.violations if _is_own(violation, stack)]
@@ -73,7 +73,7 @@ def _is_own(violation: Violation, stack: Stack) -> bool:
     return rule_for(violation) == package_requirement_conflict.name and not of_numpy
 
 
-def _without_library(environment: EnvironmentView) -> Iterator[Problem]:
+def _without_library(environment: EnvironmentView) -> Problems:
     """Yield that a planned framework lacks its library, which old releases only require for an extra: jaxlib before JAX 0.4.30."""
     stack = environment.stack
     wanted = {*stack.distributions, *stack.bounds, *(demand.requirement.name for demand in stack.demands)}
@@ -91,7 +91,7 @@ def _without_library(environment: EnvironmentView) -> Iterator[Problem]:
             )
 
 
-def _absent(environment: EnvironmentView) -> Iterator[Problem]:
+def _absent(environment: EnvironmentView) -> Problems:
     """Yield, for each framework, what it requires and the environment does not have."""
     stack = environment.stack
     for by in dict.fromkeys(demand.by for demand in stack.absent):
@@ -113,7 +113,7 @@ def _absent(environment: EnvironmentView) -> Iterator[Problem]:
         yield problem if framework is None else _with_failing_import(problem, framework)
 
 
-def _hollow(environment: EnvironmentView) -> Iterator[Problem]:
+def _hollow(environment: EnvironmentView) -> Problems:
     """Yield, for each framework, the packages that it requires and whose files are gone; installers take them for installed."""
     stack = environment.stack
     for by in dict.fromkeys(demand.by for demand in stack.hollow):

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 
 from gpudoctor.derive import FrameworkView, not_applicable
@@ -12,7 +10,7 @@ from gpudoctor.derive.specifiers import contradict, satisfies
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.requirements import accepted, as_evidence, is_there, requirements, unmet_requirements, violations_for
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import Confidence, Evidence, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.frameworks import stack_of
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.snapshot import Distribution
@@ -32,7 +30,7 @@ _PYTHON_OF_4 = Version(3, 7)
     impact=Impact.AT_RISK,
     explains=(Explains(TRAINING_FAILS, "The import fails in code that protobuf generated.", Join.FRAMEWORK),),
 )
-def protobuf_mismatch(framework: FrameworkView) -> Iterator[Problem]:
+def protobuf_mismatch(framework: FrameworkView) -> Problems:
     """protobuf version is incompatible with the framework."""
     stack = framework.environment.stack
     bounded = _bounded_by_later_release(framework)

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import EnvironmentView, known
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
-from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, Problem, Problems, Rung, Severity
 
 _WIDE = 64
 _INSTALL = Fix(
@@ -29,7 +27,7 @@ _INSTALL = Fix(
         Explains(TRAINING_FAILS, "A 32-bit Python cannot load a framework."),
     ),
 )
-def python_32bit(environment: EnvironmentView) -> Iterator[Problem]:
+def python_32bit(environment: EnvironmentView) -> Problems:
     """Python is a 32-bit build."""
     python = environment.python
     bits = known(python.bits)

@@ -1,21 +1,19 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import EnvironmentView, MachineView, Visibility
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.diagnose.preflight import Fulfilment
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.python.requirements import another_machine, answers_for, end_if_unknown, required_but
-from gpudoctor.findings import Action, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import Action, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.preflight import FRAMEWORKS
 
 _COUNT = Fix("List the GPUs and the stage that each one reaches", "gpudoctor check --no-smoke", kind=FixKind.CHECK)
 
 
 @rule("GD603", severity=Severity.ERROR, breaks=Rung.TRAINED, domain=Domain.HARDWARE, predicts=False, checks_required="any")
-def required_gpus_missing(environment: EnvironmentView) -> Iterator[Problem]:
+def required_gpus_missing(environment: EnvironmentView) -> Problems:
     """Required GPUs or their driver are missing or unusable."""
     answers = answers_for(environment)
     for answer in answers:

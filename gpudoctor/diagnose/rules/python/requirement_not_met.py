@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor import versions
 from gpudoctor.derive import EnvironmentView
 from gpudoctor.diagnose.advice.driver import update_driver
@@ -9,13 +7,13 @@ from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.preflight import CheckedCondition, Fulfilment
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.python.requirements import another_machine, answers_for, end_if_unknown, required_but
-from gpudoctor.findings import Domain, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Domain, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.preflight import FEATURES, FRAMEWORKS, Condition
 from gpudoctor.versions import Version
 
 
 @rule("GD602", severity=Severity.ERROR, breaks=Rung.TRAINED, predicts=False, checks_required="any")
-def requirement_not_met(environment: EnvironmentView) -> Iterator[Problem]:
+def requirement_not_met(environment: EnvironmentView) -> Problems:
     """Requirement of --require is not met."""
     answers = answers_for(environment)
     for answer in answers:

@@ -1,17 +1,16 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
 
 from gpudoctor.derive import EnvironmentView, not_applicable
 from gpudoctor.diagnose.advice.system import rename_file
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Confidence, Evidence, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree
 
 
 @rule("GD619", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, predicts=False)
-def script_folder_hides_package(environment: EnvironmentView) -> Iterator[Problem]:
+def script_folder_hides_package(environment: EnvironmentView) -> Problems:
     """File beside the training script shadows an installed package."""
     if not environment.frameworks:
         not_applicable("no framework is installed")
@@ -30,7 +29,7 @@ def script_folder_hides_package(environment: EnvironmentView) -> Iterator[Proble
     )
 
 
-def _over_the_standard_library(environment: EnvironmentView) -> Iterator[Problem]:
+def _over_the_standard_library(environment: EnvironmentView) -> Problems:
     """Yield each file that shadows a module of the standard library.
 
     It is an error if the framework itself imports that module, and a risk if another module of the standard library does.

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
 
 import msgspec
 
@@ -14,7 +13,7 @@ from gpudoctor.diagnose.advice.requirements import as_evidence
 from gpudoctor.diagnose.advice.system import rename_file
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.expressions import expression
-from gpudoctor.findings import Action, Confidence, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Action, Confidence, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import joined
 from gpudoctor.frameworks import framework_of
 from gpudoctor.snapshot import SUPPOSED, TEXT, Distribution, Missing, Packages
@@ -37,7 +36,7 @@ _OF_USER = expression(r"/\.local/lib/python|\\AppData\\Roaming\\Python\\")
         ),
     ),
 )
-def two_copies_of_framework(framework: FrameworkView) -> Iterator[Problem]:
+def two_copies_of_framework(framework: FrameworkView) -> Problems:
     """Framework is installed twice or shadowed by a file."""
     packages = framework.environment.packages
     if isinstance(framework.observed.shadow, str):
@@ -64,7 +63,7 @@ def two_copies_of_framework(framework: FrameworkView) -> Iterator[Problem]:
     )
 
 
-def _beside_conda(framework: FrameworkView, conda: tuple[str, ...] | Missing) -> Iterator[Problem]:
+def _beside_conda(framework: FrameworkView, conda: tuple[str, ...] | Missing) -> Problems:
     """Yield the finding for a copy among the user's packages, which Python imports instead of conda's."""
     location, names = framework.observed.location, {framework.name, *framework.spec.conda_names}
     if isinstance(conda, Missing) or not isinstance(location, str) or not _OF_USER.search(location):

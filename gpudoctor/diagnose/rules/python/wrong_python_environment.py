@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import EnvironmentView, FrameworkView, known
 from gpudoctor.derive.wheel_tags import compiled_for
 from gpudoctor.diagnose.advice.installing import install_framework
@@ -10,7 +8,7 @@ from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.diagnose.preflight import Fulfilment, checked
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Level, Problem, Problems, Rung, Severity
 from gpudoctor.frameworks import framework_of
 from gpudoctor.snapshot import Distribution, Python
 
@@ -32,7 +30,7 @@ _NO_USER_SITE = "PYTHONNOUSERSITE"
         ),
     ),
 )
-def wrong_python_environment(environment: EnvironmentView) -> Iterator[Problem]:
+def wrong_python_environment(environment: EnvironmentView) -> Problems:
     """Framework is installed in a different Python environment."""
     machine, python = environment.machine, environment.python
     if machine.known_frameworks:
@@ -56,7 +54,7 @@ def wrong_python_environment(environment: EnvironmentView) -> Iterator[Problem]:
     )
 
 
-def _compiled_for_another(framework: FrameworkView, python: Python) -> Iterator[Problem]:
+def _compiled_for_another(framework: FrameworkView, python: Python) -> Problems:
     """Yield the finding for a framework on sys.path whose compiled code another minor version of Python loads, as after `export PYTHONPATH`."""
     version = python.version if isinstance(python.version, str) else ""
     part = next((part for part in framework.compiled_parts if compiled_for(part, version)), None)

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView, applicable
 from gpudoctor.diagnose.advice.hardware import GIB
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import Action, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Action, Evidence, Fix, Problem, Problems, Rung, Severity
 
 _RAISE = Fix("Raise the limit in the shell or script that starts the training", "ulimit -v unlimited", action=Action.CHANGE_SETTING)
 _ELSEWHERE = Fix(
@@ -20,7 +18,7 @@ _ELSEWHERE = Fix(
     breaks=Rung.FRAMEWORK,
     explains=(Explains(TRAINING_FAILS, "The loader cannot map the framework's libraries.", Join.FRAMEWORK),),
 )
-def address_space_limited(framework: FrameworkView) -> Iterator[Problem]:
+def address_space_limited(framework: FrameworkView) -> Problems:
     """Limit of address space is too low for the framework's libraries."""
     limits = framework.machine.limits
     limit = applicable(limits.address_space)

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import GpuView, not_applicable
 from gpudoctor.diagnose.advice.system import set_default_mode
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, Join, rule
-from gpudoctor.findings import Domain, Evidence, Problem, Rung, Severity
+from gpudoctor.findings import Domain, Evidence, Problem, Problems, Rung, Severity
 
 
 @rule(
@@ -18,7 +16,7 @@ from gpudoctor.findings import Domain, Evidence, Problem, Rung, Severity
         Explains(CUDA_FAILS, "The driver allows no context on a GPU whose compute mode is prohibited."),
     ),
 )
-def compute_prohibited(gpu: GpuView) -> Iterator[Problem]:
+def compute_prohibited(gpu: GpuView) -> Problems:
     """GPU is in prohibited compute mode."""
     if gpu.compute_mode != "prohibited":
         return

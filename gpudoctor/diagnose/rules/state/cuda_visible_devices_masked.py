@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
 
 from gpudoctor.derive import EnvironmentView, MachineView, Visibility
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.system import set_variable, unset, unset_at_start
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
-from gpudoctor.findings import Action, Evidence, Fix, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Action, Evidence, Fix, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree
 
 
@@ -22,7 +21,7 @@ from gpudoctor.findings.naming import agree
         Explains(("uvm-not-loaded",), "With all GPUs hidden, cuInit returns 100, as it does without nvidia_uvm."),
     ),
 )
-def cuda_visible_devices_masked(environment: EnvironmentView) -> Iterator[Problem]:
+def cuda_visible_devices_masked(environment: EnvironmentView) -> Problems:
     """CUDA_VISIBLE_DEVICES hides GPUs from CUDA programs."""
     visibility = environment.machine.visibility
     named, shown, total = len(visibility.entries), visibility.shown, visibility.there

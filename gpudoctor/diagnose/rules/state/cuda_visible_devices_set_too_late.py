@@ -8,7 +8,7 @@ import msgspec
 from gpudoctor.derive import MachineView, not_applicable, not_stated
 from gpudoctor.diagnose.advice.system import set_variable
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Action, Confidence, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Action, Confidence, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import TextLog
 
 _VALUE = re.compile(r"""[=,:]\s*['"](\d[\d,]*)['"]""")
@@ -16,7 +16,7 @@ _FIRST = Fix("Move the assignment to the top of the program, before the first im
 
 
 @rule("GD742", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.PARTLY, predicts=False)
-def cuda_visible_devices_set_too_late(machine: MachineView) -> Iterator[Problem]:
+def cuda_visible_devices_set_too_late(machine: MachineView) -> Problems:
     """CUDA_VISIBLE_DEVICES is set after CUDA started."""
     log = machine.observed.text_log
     if not isinstance(log, TextLog):

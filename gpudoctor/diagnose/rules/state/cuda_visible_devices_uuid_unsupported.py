@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import EnvironmentView, MachineView, not_applicable
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.system import set_variable, unset, unset_at_start
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
-from gpudoctor.findings import Action, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Action, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import CudaDevice, Libcuda, Missing
 
 _UUID = ("GPU-", "MIG-")
@@ -24,7 +22,7 @@ _UUID = ("GPU-", "MIG-")
         ),
     ),
 )
-def cuda_visible_devices_uuid_unsupported(environment: EnvironmentView) -> Iterator[Problem]:
+def cuda_visible_devices_uuid_unsupported(environment: EnvironmentView) -> Problems:
     """CUDA_VISIBLE_DEVICES names an unknown UUID."""
     machine, visibility = environment.machine, environment.machine.visibility
     entries, shown = visibility.entries, visibility.shown

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView, not_applicable
 from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import Evidence, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Impact, Problem, Problems, Rung, Severity
 
 
 @rule(
@@ -15,7 +13,7 @@ from gpudoctor.findings import Evidence, Impact, Problem, Rung, Severity
     impact=Impact.PARTLY,
     explains=(Explains(TRAINING_FAILS, "The variable makes the framework train on the CPU.", Join.FRAMEWORK),),
 )
-def env_hides_gpu(framework: FrameworkView) -> Iterator[Problem]:
+def env_hides_gpu(framework: FrameworkView) -> Problems:
     """Environment variable makes the framework use the CPU."""
     variables = framework.environment.variables
     values = variables.values

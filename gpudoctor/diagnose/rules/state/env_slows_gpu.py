@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 
 from gpudoctor.derive import MachineView, not_applicable
 from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.findings import Evidence, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Impact, Problem, Problems, Rung, Severity
 
 
 class _Setting(msgspec.Struct, frozen=True):
@@ -34,7 +32,7 @@ _SETTINGS = (
     predicts=False,
     explains=(Explains(("gpu-slower-than-expected", "gpu-not-faster-than-cpu"), "The variable slows every CUDA program down."),),
 )
-def env_slows_gpu(machine: MachineView) -> Iterator[Problem]:
+def env_slows_gpu(machine: MachineView) -> Problems:
     """Environment variable slows training down."""
     if not machine.hardware:
         not_applicable("there is no NVIDIA GPU")

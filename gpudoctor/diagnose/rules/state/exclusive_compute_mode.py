@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 
 from gpudoctor.derive import GpuView, not_applicable
 from gpudoctor.diagnose.advice.system import end_processes, names_of, set_default_mode
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
-from gpudoctor.findings import Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import GpuProcess
 
 _MPS_SERVER = "nvidia-cuda-mps-server"
@@ -21,7 +19,7 @@ _EXCLUSIVE = ("exclusive-process", "exclusive-thread")
     domain=Domain.DRIVER,
     explains=(Explains(CUDA_FAILS, "The driver allows no second context while a process has the GPU."),),
 )
-def exclusive_compute_mode(gpu: GpuView) -> Iterator[Problem]:
+def exclusive_compute_mode(gpu: GpuView) -> Problems:
     """GPU is in exclusive-process mode."""
     mode = gpu.compute_mode
     if mode not in _EXCLUSIVE:

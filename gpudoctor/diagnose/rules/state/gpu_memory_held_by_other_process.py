@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import GpuView, not_applicable
 from gpudoctor.diagnose.advice.batches import largest_batches
 from gpudoctor.diagnose.advice.hardware import GIB
 from gpudoctor.diagnose.advice.system import FIND_GPU_USERS, end_processes, names_of
 from gpudoctor.diagnose.rule import GPU_IS_SLOW, TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import ROOT, Action, Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Action, Confidence, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import GpuProcess
 
 NOTHING_FREE = GIB // 2
@@ -31,7 +29,7 @@ _FREE_MEMORY = Fix(
         Explains(GPU_IS_SLOW, "Processes that hold memory usually compute too.", Join.GPU),
     ),
 )
-def gpu_memory_held_by_other_process(gpu: GpuView) -> Iterator[Problem]:
+def gpu_memory_held_by_other_process(gpu: GpuView) -> Problems:
     """Other processes use most of the GPU's memory."""
     nvml = gpu.nvml
     if nvml.mig_enabled is True:

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.codes import CudaError
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.batches import largest_batches
 from gpudoctor.diagnose.advice.hardware import GIB
 from gpudoctor.diagnose.advice.system import FIND_GPU_USERS, end_processes
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
-from gpudoctor.findings import Action, Evidence, Fix, Level, Problem, Rung, Severity
+from gpudoctor.findings import Action, Evidence, Fix, Level, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import GpuProcess, Missing, NvmlGpu
 
 
@@ -20,7 +18,7 @@ from gpudoctor.snapshot import GpuProcess, Missing, NvmlGpu
     seen_at=Level.TOUCH,
     explains=(Explains(TRAINING_FAILS, "A framework needs more GPU memory than a CUDA context."),),
 )
-def gpu_memory_insufficient(gpu: GpuView) -> Iterator[Problem]:
+def gpu_memory_insufficient(gpu: GpuView) -> Problems:
     """Too little free GPU memory for a CUDA context."""
     call = gpu.failed_call
     if call is None or call.status.code != CudaError.OUT_OF_MEMORY:

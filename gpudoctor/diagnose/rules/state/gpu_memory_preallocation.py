@@ -1,19 +1,17 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import MachineView, not_applicable
 from gpudoctor.derive.preallocation import preallocated
 from gpudoctor.diagnose.advice.hardware import GIB
 from gpudoctor.diagnose.advice.system import set_variable
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Confidence, Evidence, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.signatures import recognise
 from gpudoctor.snapshot import TEXT, TextLog
 
 
 @rule("GD743", severity=Severity.NOTE, breaks=Rung.TRAINED, impact=Impact.PARTLY, predicts=False)
-def gpu_memory_preallocation(machine: MachineView) -> Iterator[Problem]:
+def gpu_memory_preallocation(machine: MachineView) -> Problems:
     """Framework takes most GPU memory when it starts."""
     if machine.observed.origin != TEXT:
         not_applicable("gpudoctor lists which processes hold the memory")

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.stages import stage_name
 from gpudoctor.diagnose.advice.system import read_log
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import Action, Confidence, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.findings import Action, Confidence, Evidence, Fix, FixKind, Level, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import counted
 from gpudoctor.snapshot import Missing, StageState
 
@@ -27,7 +25,7 @@ _RAISE_LIMIT = Fix(
     seen_at=Level.TRAIN,
     explains=(Explains(TRAINING_FAILS, "The kernel killed the training run.", Join.FRAMEWORK),),
 )
-def host_memory_insufficient(framework: FrameworkView) -> Iterator[Problem]:
+def host_memory_insufficient(framework: FrameworkView) -> Problems:
     """Out of host memory: the kernel killed the training run."""
     smoke = framework.smoke
     kills = smoke.memory_kills

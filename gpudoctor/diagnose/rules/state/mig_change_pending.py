@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import GpuView, not_applicable
 from gpudoctor.diagnose.advice.hardware import on_or_off, reset, undo_change
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Domain, Evidence, Problem, Rung, Severity
+from gpudoctor.findings import Domain, Evidence, Problem, Problems, Rung, Severity
 
 
 @rule("GD740", severity=Severity.NOTE, breaks=Rung.TRAINED, domain=Domain.DRIVER, predicts=False)
-def mig_change_pending(gpu: GpuView) -> Iterator[Problem]:
+def mig_change_pending(gpu: GpuView) -> Problems:
     """MIG mode changes at the next GPU reset."""
     enabled, pending = gpu.mig_enabled, gpu.mig_pending
     if gpu.nvml.virtualization == "vgpu":

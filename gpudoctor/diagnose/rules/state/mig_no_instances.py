@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, Join, rule
-from gpudoctor.findings import ROOT, Action, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Action, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 
 
 @rule(
@@ -17,7 +15,7 @@ from gpudoctor.findings import ROOT, Action, Domain, Evidence, Fix, FixKind, Pro
         Explains(CUDA_FAILS, "cuInit returns 100 if the only GPU is in MIG mode without an instance."),
     ),
 )
-def mig_no_instances(gpu: GpuView) -> Iterator[Problem]:
+def mig_no_instances(gpu: GpuView) -> Problems:
     """MIG is on, but the GPU has no MIG instance."""
     if not gpu.mig_enabled or gpu.mig_instances:
         return

@@ -1,17 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import MachineView, Visibility, known, not_applicable
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.system import set_variable
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Evidence, Fix, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Fix, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import MigInstance
 
 
 @rule("GD707", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.PARTLY, predicts=False)
-def mig_one_instance_per_process(machine: MachineView) -> Iterator[Problem]:
+def mig_one_instance_per_process(machine: MachineView) -> Problems:
     """Process can use only one MIG instance."""
     gpus = [gpu for gpu in known(machine.nvml.gpus, Rung.NVML) if gpu.mig_enabled is True]
     if not gpus:

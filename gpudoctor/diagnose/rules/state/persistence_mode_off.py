@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import MachineView, Site, not_applicable, offered
 from gpudoctor.derive.views.gpu import is_server_product
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import ROOT, Action, Domain, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Action, Domain, Evidence, Fix, Problem, Problems, Rung, Severity
 
 _ON_HOST = Fix("Run nvidia-persistenced on the host.", action=Action.CONTACT_ADMINISTRATOR)
 _TURN_ON = Fix(
@@ -23,7 +21,7 @@ _KEEP_ON = Fix(
 
 
 @rule("GD712", severity=Severity.NOTE, breaks=Rung.TRAINED, domain=Domain.DRIVER, predicts=False)
-def persistence_mode_off(machine: MachineView) -> Iterator[Problem]:
+def persistence_mode_off(machine: MachineView) -> Problems:
     """Persistence mode is off on server GPUs."""
     if not machine.site.has_pci:
         not_applicable("this platform's driver has no persistence mode")

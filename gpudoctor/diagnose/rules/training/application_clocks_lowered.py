@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 
 from gpudoctor.derive import GpuView, offered
 from gpudoctor.diagnose.rule import GPU_IS_SLOW, Explains, Join, rule
 from gpudoctor.diagnose.rules.training.clocks import unlock_clocks
-from gpudoctor.findings import Domain, Evidence, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Domain, Evidence, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing
 
 LOWERED = 0.9
@@ -35,7 +33,7 @@ class _Clock(msgspec.Struct, frozen=True):
     predicts=False,
     explains=(Explains(GPU_IS_SLOW, "A lower clock makes every kernel slower.", Join.GPU),),
 )
-def application_clocks_lowered(gpu: GpuView) -> Iterator[Problem]:
+def application_clocks_lowered(gpu: GpuView) -> Problems:
     """GPU application clocks are set below their default."""
     lowered = _lowered(gpu)
     if lowered:

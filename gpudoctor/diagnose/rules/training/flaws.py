@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import Flaw, FrameworkView, flaw_of
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.installing import another_release
 from gpudoctor.diagnose.advice.system import set_variable
 from gpudoctor.diagnose.rules.training.framework_output import READ_OUTPUT
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Problems
 from gpudoctor.snapshot import Training
 
 
-def flawed(framework: FrameworkView, *flaws: Flaw) -> Iterator[Problem]:
+def flawed(framework: FrameworkView, *flaws: Flaw) -> Problems:
     """Return a problem for each device on which training has one of these flaws."""
     devices: dict[str, list[Evidence]] = {}
     for training in framework.smoke.trainings:

@@ -9,7 +9,7 @@ from gpudoctor.derive.stages import work
 from gpudoctor.derive.telemetry import describe_holds, holds
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.training.clocks import lift_limits, show_under_load
-from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
+from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind, Impact, Level, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import NOT_ASKED, Missing, Span, StageLoad
 
 BEHIND = 0.85
@@ -41,7 +41,7 @@ class _Difference(msgspec.Struct, frozen=True):
         ),
     ),
 )
-def gpu_behind_its_siblings(gpu: GpuView) -> Iterator[Problem]:
+def gpu_behind_its_siblings(gpu: GpuView) -> Problems:
     """GPU clock or power differs from its siblings under the same load."""
     comparisons = [(own, others) for load in gpu.loads for own in load.stages if (others := _others(gpu, load.framework, own))]
     if not comparisons:

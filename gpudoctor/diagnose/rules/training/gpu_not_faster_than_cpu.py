@@ -1,18 +1,16 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import CouldNotTell, GpuView
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.training.clocks import lift_limits, show_under_load
 from gpudoctor.diagnose.rules.training.nvml_samples import Measured, samples
-from gpudoctor.findings import Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Fix, FixKind, Impact, Level, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import NOT_ASKED, Missing, StageKind
 
 
 @rule("GD910", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.SLOWER, predicts=False, seen_at=Level.TRAIN)
-def gpu_not_faster_than_cpu(gpu: GpuView) -> Iterator[Problem]:
+def gpu_not_faster_than_cpu(gpu: GpuView) -> Problems:
     """GPU trains no faster than the CPU."""
     compared = [(smoke.framework, speed) for smoke in gpu.machine.smoke for speed in smoke.speeds if speed.address == gpu.key]
     if not compared:

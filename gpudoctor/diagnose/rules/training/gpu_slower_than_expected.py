@@ -8,7 +8,7 @@ from gpudoctor.derive import CouldNotTell, GpuView
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.training.clocks import capped_by_design, lift_limits, show_under_load
 from gpudoctor.diagnose.rules.training.nvml_samples import Measured, samples
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Level, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree
 from gpudoctor.snapshot import NOT_ASKED, Missing, StageKind
 
@@ -51,7 +51,7 @@ class _Figure(msgspec.Struct, frozen=True):
     seen_at=Level.FULL,
     explains=(Explains(("gpu-not-faster-than-cpu",), "Slow matmul or memory makes training slow.", Join.GPU),),
 )
-def gpu_slower_than_expected(gpu: GpuView) -> Iterator[Problem]:
+def gpu_slower_than_expected(gpu: GpuView) -> Problems:
     """GPU is far below its published matmul or memory speed."""
     figures = list(_figures(gpu))
     others = [figure for other in gpu.same_model for figure in _figures(other)]

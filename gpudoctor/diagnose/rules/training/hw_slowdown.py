@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.telemetry import HW_SLOWDOWN, HW_THERMAL, POWER_BRAKE
 from gpudoctor.diagnose.rule import GPU_IS_SLOW, Explains, Join, rule
 from gpudoctor.diagnose.rules.training.clocks import RESEAT_CABLES, show_under_load
 from gpudoctor.diagnose.rules.training.slowdowns import how_often, is_or_was, slowdown_evidence, temperatures
-from gpudoctor.findings import Impact, Level, Problem, Rung, Severity
+from gpudoctor.findings import Impact, Level, Problem, Problems, Rung, Severity
 
 
 @rule(
@@ -19,7 +17,7 @@ from gpudoctor.findings import Impact, Level, Problem, Rung, Severity
     sees_more_at=Level.TRAIN,
     explains=(Explains(GPU_IS_SLOW, "A hardware slowdown halves the clocks, or worse.", Join.GPU),),
 )
-def hw_slowdown(gpu: GpuView) -> Iterator[Problem]:
+def hw_slowdown(gpu: GpuView) -> Problems:
     """GPU hardware lowered the clocks for an unknown reason."""
     slowdown = gpu.slowdown(HW_SLOWDOWN, unless=HW_THERMAL | POWER_BRAKE)
     if slowdown:

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.telemetry import POWER_BRAKE, SW_POWER_CAP, holds
 from gpudoctor.diagnose.rule import GPU_IS_SLOW, Explains, Join, rule
 from gpudoctor.diagnose.rules.training.clocks import LOWERED, MORE_POWER, restore_power_limit
 from gpudoctor.diagnose.rules.training.slowdowns import duration, held_evidence, how_often, is_or_was, slowdown_evidence
-from gpudoctor.findings import Evidence, Impact, Level, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Impact, Level, Problem, Problems, Rung, Severity
 
 
 @rule(
@@ -19,7 +17,7 @@ from gpudoctor.findings import Evidence, Impact, Level, Problem, Rung, Severity
     sees_more_at=Level.TRAIN,
     explains=(Explains(GPU_IS_SLOW, "A GPU with less power runs at lower clocks.", Join.GPU),),
 )
-def power_throttled(gpu: GpuView) -> Iterator[Problem]:
+def power_throttled(gpu: GpuView) -> Problems:
     """GPU is throttled by power, or its power limit is lowered."""
     yield from _held(gpu)
     brake = gpu.slowdown(POWER_BRAKE)
@@ -46,7 +44,7 @@ def power_throttled(gpu: GpuView) -> Iterator[Problem]:
     )
 
 
-def _held(gpu: GpuView) -> Iterator[Problem]:
+def _held(gpu: GpuView) -> Problems:
     """Return the time that NVML counted under a power brake or at the board's limit; not a brake that is reported anyway."""
     first = gpu.nvml.clocks_event_reasons
     reasons = [sample.reasons for sample in holds(gpu.stages_under_load)] + ([first] if isinstance(first, int) else [])
@@ -55,7 +53,7 @@ def _held(gpu: GpuView) -> Iterator[Problem]:
     yield from _held_by(gpu, "board_limit", "its board's power limit")
 
 
-def _held_by(gpu: GpuView, counter: str, what: str) -> Iterator[Problem]:
+def _held_by(gpu: GpuView, counter: str, what: str) -> Problems:
     time = gpu.held_time(counter)
     if time.matters:
         past = f"was throttled by {what} for {duration(time)} since the driver was loaded"

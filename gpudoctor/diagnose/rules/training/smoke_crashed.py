@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.training.smoke_stages import stages_that
-from gpudoctor.findings import Domain, Impact, Level, Problem, Rung, Severity
+from gpudoctor.findings import Domain, Impact, Level, Problems, Rung, Severity
 from gpudoctor.snapshot import StageState
 
 
@@ -19,6 +17,6 @@ from gpudoctor.snapshot import StageState
     seen_at=Level.TRAIN,
     explains=(Explains(("required-gpus-missing",), "A GPU on which training crashes is not usable."),),
 )
-def smoke_crashed(framework: FrameworkView) -> Iterator[Problem]:
+def smoke_crashed(framework: FrameworkView) -> Problems:
     """Smoke training failed or crashed."""
     yield from stages_that(framework, {StageState.FAILED, StageState.CRASHED})

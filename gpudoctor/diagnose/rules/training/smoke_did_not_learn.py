@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import Flaw, FrameworkView
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.training.flaws import flawed
-from gpudoctor.findings import Domain, Level, Problem, Rung, Severity
+from gpudoctor.findings import Domain, Level, Problems, Rung, Severity
 
 
 @rule(
@@ -16,6 +14,6 @@ from gpudoctor.findings import Domain, Level, Problem, Rung, Severity
     predicts=False,
     seen_at=Level.TRAIN,
 )
-def smoke_did_not_learn(framework: FrameworkView) -> Iterator[Problem]:
+def smoke_did_not_learn(framework: FrameworkView) -> Problems:
     """Smoke training ran but did not learn."""
     yield from flawed(framework, Flaw.DID_NOT_LEARN, Flaw.NO_STEPS)

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import CouldNotTell, FrameworkView
 from gpudoctor.derive.stages import stage_name
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.training.smoke_stages import stages_that
-from gpudoctor.findings import Domain, Level, Problem, Rung, Severity
+from gpudoctor.findings import Domain, Level, Problems, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, StageState
 
 
@@ -19,7 +17,7 @@ from gpudoctor.snapshot import Cause, Missing, StageState
     seen_at=Level.TRAIN,
     explains=(Explains(("required-gpus-missing",), "A GPU on which training hangs is not usable."),),
 )
-def smoke_hung(framework: FrameworkView) -> Iterator[Problem]:
+def smoke_hung(framework: FrameworkView) -> Problems:
     """Smoke training hung."""
     yield from stages_that(framework, {StageState.HUNG})
     for stage in framework.smoke.stages:

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import Flaw, FrameworkView
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.training.flaws import avoid_device, flawed
-from gpudoctor.findings import Domain, Evidence, Level, Problem, Rung, Severity
+from gpudoctor.findings import Domain, Evidence, Level, Problem, Problems, Rung, Severity
 
 
 @rule(
@@ -16,7 +14,7 @@ from gpudoctor.findings import Domain, Evidence, Level, Problem, Rung, Severity
     predicts=False,
     seen_at=Level.TRAIN,
 )
-def smoke_loss_not_finite(framework: FrameworkView) -> Iterator[Problem]:
+def smoke_loss_not_finite(framework: FrameworkView) -> Problems:
     """Training loss became infinite or NaN."""
     yield from flawed(framework, Flaw.NOT_FINITE)
     for step in framework.smoke.compiled:

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView, GpuView, known, not_applicable, on_device
 from gpudoctor.derive.telemetry import unseen
 from gpudoctor.diagnose.advice.installing import install, install_framework
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.training.framework_output import READ_OUTPUT, read_output
-from gpudoctor.findings import Confidence, Domain, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Domain, Evidence, Fix, FixKind, Level, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import GpuLoad, Training
 
 
@@ -25,7 +23,7 @@ from gpudoctor.snapshot import GpuLoad, Training
         Explains(("required-gpus-missing",), "A GPU that no framework uses is not usable."),
     ),
 )
-def smoke_ran_on_cpu(framework: FrameworkView) -> Iterator[Problem]:
+def smoke_ran_on_cpu(framework: FrameworkView) -> Problems:
     """Training runs on the CPU although the machine has a GPU."""
     strayed = next(filter(_strayed, framework.smoke.trainings), None)
     framework.machine.need_gpu()
@@ -64,7 +62,7 @@ def _reinstall(framework: FrameworkView) -> tuple[Fix, ...]:
     return (install(machine, framework.name, found, title=title, options=("--force-reinstall",)),)
 
 
-def _contradicted(framework: FrameworkView) -> Iterator[Problem]:
+def _contradicted(framework: FrameworkView) -> Problems:
     """Return a problem for each GPU on which the framework reports training but NVML saw nothing of it."""
     trainings = {training.address: training for training in framework.smoke.trainings}
     for gpu in framework.machine.gpus:

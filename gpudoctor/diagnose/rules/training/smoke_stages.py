@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.stages import stage_name
 from gpudoctor.diagnose.rules.training.framework_output import read_output
 from gpudoctor.diagnose.rules.training.ways_out import way_out
-from gpudoctor.findings import Evidence, Problem, Severity
+from gpudoctor.findings import Evidence, Problem, Problems, Severity
 from gpudoctor.snapshot import StageKind, StageState
 
 _MEASURING = (StageKind.COPIES, StageKind.MEMORY, StageKind.PRODUCTS, StageKind.COMPILED_STEP, StageKind.SPEED)
 """Stages that only measure; training had passed before them."""
 
 
-def stages_that(framework: FrameworkView, states: set[StageState]) -> Iterator[Problem]:
+def stages_that(framework: FrameworkView, states: set[StageState]) -> Problems:
     """Return a problem for each stage that ended in one of these states."""
     for stage in framework.smoke.stages:
         if stage.state in states:

@@ -8,7 +8,7 @@ from gpudoctor.derive import Flaw, FrameworkView, on_device
 from gpudoctor.derive.training import rounded, within
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.training.flaws import avoid_device, flawed
-from gpudoctor.findings import Domain, Evidence, Level, Problem, Rung, Severity
+from gpudoctor.findings import Domain, Evidence, Level, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Real, Smoke
 
 
@@ -36,7 +36,7 @@ class _Result(msgspec.Struct, frozen=True):
         ),
     ),
 )
-def smoke_wrong_result(framework: FrameworkView) -> Iterator[Problem]:
+def smoke_wrong_result(framework: FrameworkView) -> Problems:
     """Training computes wrong results."""
     for result in _results(framework.smoke):
         if not within(result.error, result.tolerance):
