@@ -14,6 +14,7 @@ from gpudoctor.findings import Domain, Fix, Impact, Level, Problems, Rung, Sever
 
 AnyView = MachineView | GpuView | EnvironmentView | FrameworkView
 View = TypeVar("View", MachineView, GpuView, EnvironmentView, FrameworkView)
+Body = TypeVar("Body", bound=Callable[[Any], Problems])
 _SUBJECTS = {
     "MachineView": SubjectKind.MACHINE,
     "GpuView": SubjectKind.GPU,
@@ -129,10 +130,20 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return self.domain or FAMILY_DOMAINS.get(self.family, Domain.ENVIRONMENT)
 
 
-def rule(code: str, **traits: Any) -> Callable[[Callable[[View], Problems]], Rule]:
-    """Make a rule of a generator function whose docstring is the rule's title; `traits` are the fields of Rule."""
+def rule(code: str, *, explains: tuple[Explains, ...] = (), **traits: Any) -> Callable[[Callable[[View], Problems]], Rule]:
+    """Make a rule of a generator function whose docstring is the rule's title; `traits` are the other fields of Rule."""
 
     def made(body: Callable[[View], Problems]) -> Rule:
-        return Rule(code=code, body=body, **traits)
+        return Rule(code=code, body=body, explains=(*vars(body).get("explains", ()), *explains), **traits)
 
     return made
+
+
+def explains(effects: tuple[str, ...], because: str, join: Join = Join.MACHINE) -> Callable[[Body], Body]:
+    """State what follows from the findings of the rule that is made of a function; several such lines keep their order."""
+
+    def noted(body: Body) -> Body:
+        vars(body)["explains"] = (Explains(effects, because, join), *vars(body).get("explains", ()))
+        return body
+
+    return noted

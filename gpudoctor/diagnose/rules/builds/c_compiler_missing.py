@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.advice.system import WITHOUT_COMPILE, command_for
-from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rule import Join, explains, rule
 from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, Impact, Problem, Problems, Rung, Severity
 
 _COMPILERS = ("CC", "gcc", "clang")
@@ -17,14 +17,8 @@ _INSTALL_GCC = {
 }
 
 
-@rule(
-    "GD541",
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.PARTLY,
-    predicts=False,
-    explains=(Explains(("smoke-crashed",), "A compiled training step fails without a C compiler.", Join.FRAMEWORK),),
-)
+@rule("GD541", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.PARTLY, predicts=False)
+@explains(("smoke-crashed",), "A compiled training step fails without a C compiler.", Join.FRAMEWORK)
 def c_compiler_missing(framework: FrameworkView) -> Problems:
     """No C compiler is installed, so torch.compile fails."""
     triton, found = framework.triton, framework.machine.compilers

@@ -7,7 +7,7 @@ from gpudoctor.diagnose.advice.from_log import install_with_cuda
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import works_here
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.diagnose.rules.libraries.planned import packages_in_extra
 from gpudoctor.findings import Evidence, Fix, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.frameworks import framework_of
@@ -21,8 +21,8 @@ from gpudoctor.snapshot import SUPPOSED, Fact, Missing
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     impact=Impact.PARTLY,
-    explains=(Explains(TRAINING_FAILS, "A build without CUDA can only train on the CPU.", Join.FRAMEWORK),),
 )
+@explains(TRAINING_FAILS, "A build without CUDA can only train on the CPU.", Join.FRAMEWORK)
 def cpu_only_build(framework: FrameworkView) -> Problems:
     """Framework is built without CUDA."""
     framework.machine.need_gpu()

@@ -7,19 +7,14 @@ from gpudoctor.derive.toolkits import toolkit_version
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.advice.requirements import as_evidence, is_there
-from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rule import explains, rule
 from gpudoctor.findings import Action, Confidence, Evidence, Fix, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Distribution, Fact
 from gpudoctor.versions import Version
 
 
-@rule(
-    "GD516",
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.PARTLY,
-    explains=(Explains(("cuda-version-mismatch",), "Both compare CuPy's wheel with the CUDA on this machine."),),
-)
+@rule("GD516", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.PARTLY)
+@explains(("cuda-version-mismatch",), "Both compare CuPy's wheel with the CUDA on this machine.")
 def cupy_wheel_cuda_mismatch(environment: EnvironmentView) -> Problems:
     """CuPy wheel does not match the installed CUDA version."""
     stack = environment.stack

@@ -8,7 +8,7 @@ from gpudoctor.derive.packages import source_of
 from gpudoctor.derive.specifiers import requirement, satisfies
 from gpudoctor.diagnose.advice.from_log import install_extension
 from gpudoctor.diagnose.advice.packages import install_fix
-from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rule import Join, explains, rule
 from gpudoctor.diagnose.rules.builds.add_ons import fitting_add_on
 from gpudoctor.findings import Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import few
@@ -22,12 +22,8 @@ from gpudoctor.matrix.builds import builds
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
     impact=Impact.PARTLY,
-    explains=(
-        Explains(
-            ("extension-abi-mismatch",), "An extension for another CUDA was compiled for another build of the framework.", Join.FRAMEWORK
-        ),
-    ),
 )
+@explains(("extension-abi-mismatch",), "An extension for another CUDA was compiled for another build of the framework.", Join.FRAMEWORK)
 def extension_built_for_other_cuda(framework: FrameworkView) -> Problems:
     """Extension is built for a different CUDA version."""
     stack = framework.environment.stack_or_missing

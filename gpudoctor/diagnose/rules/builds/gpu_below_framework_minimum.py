@@ -3,20 +3,15 @@ from __future__ import annotations
 from gpudoctor import versions
 from gpudoctor.derive import EnvironmentView, FrameworkView, Stack, not_applicable
 from gpudoctor.derive.gpu_code import Fit
-from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rule import explains, rule
 from gpudoctor.findings import Action, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.matrix import GpuNeed
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import SUPPOSED, TEXT, Distribution, Missing
 
 
-@rule(
-    "GD544",
-    severity=Severity.ERROR,
-    breaks=Rung.TRAINED,
-    impact=Impact.PARTLY,
-    explains=(Explains(("gpu-too-old-for-triton", "gpu-lacks-bf16"), "The package supports no GPU this old."),),
-)
+@rule("GD544", severity=Severity.ERROR, breaks=Rung.TRAINED, impact=Impact.PARTLY)
+@explains(("gpu-too-old-for-triton", "gpu-lacks-bf16"), "The package supports no GPU this old.")
 def gpu_below_framework_minimum(environment: EnvironmentView) -> Problems:
     """GPU is older than an installed package supports."""
     machine = environment.machine

@@ -9,26 +9,18 @@ from gpudoctor.derive.gpu_code import Fit
 from gpudoctor.derive.stages import stage_name
 from gpudoctor.diagnose.advice.gpu_code import capability_evidence, model_names, models
 from gpudoctor.diagnose.advice.system import WITHOUT_COMPILE
-from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rule import Join, explains, rule
 from gpudoctor.findings import Evidence, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.signatures import recognise
 from gpudoctor.snapshot import Missing, StageState
 
 
-@rule(
-    "GD517",
-    severity=Severity.NOTE,
-    breaks=Rung.TRAINED,
-    impact=Impact.PARTLY,
-    predicts=False,
-    explains=(
-        Explains(("smoke-crashed",), "A compiled training step fails because Triton refuses the GPU.", Join.FRAMEWORK),
-        Explains(
-            ("triton-ptxas-too-old", "c-compiler-missing", "python-headers-missing"),
-            "Triton needs these only for GPUs that it supports.",
-            Join.FRAMEWORK,
-        ),
-    ),
+@rule("GD517", severity=Severity.NOTE, breaks=Rung.TRAINED, impact=Impact.PARTLY, predicts=False)
+@explains(("smoke-crashed",), "A compiled training step fails because Triton refuses the GPU.", Join.FRAMEWORK)
+@explains(
+    ("triton-ptxas-too-old", "c-compiler-missing", "python-headers-missing"),
+    "Triton needs these only for GPUs that it supports.",
+    Join.FRAMEWORK,
 )
 def gpu_too_old_for_triton(framework: FrameworkView) -> Problems:
     """torch.compile does not support this GPU."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 from gpudoctor import versions
 from gpudoctor.derive import FrameworkView, known, not_applicable, not_stated
 from gpudoctor.derive.gpu_code import xray
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import CudaDevice, GpuCode, Host, Missing, Platform, is_absent
 from gpudoctor.versions import Version
@@ -15,33 +15,27 @@ _KERNELS = ((Version(6, 8), "38"), (Version(5, 15), "36"), (Version(5, 10), "35"
 """From which kernel on a release of Jetson Linux is the running one: https://docs.nvidia.com/jetson/archives/"""
 
 
-@rule(
-    "GD543",
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-    explains=(
-        Explains(
-            ("cpu-only-build", "no-cuda-wheel-for-platform", "gpu-too-new-for-build", "gpu-too-old-for-build", "slow-ptx-jit"),
-            "The generic wheel is built without kernels for Jetson's GPU.",
-            Join.FRAMEWORK,
-        ),
-        Explains(
-            (
-                "cudnn-wrong-major",
-                "cudnn-version-mismatch",
-                "cudnn-drops-gpu",
-                "cuda-library-missing",
-                "cudnn-missing",
-                "cuda-libs-not-on-loader-path",
-                "pip-nvidia-libs-not-on-path",
-                "cuda-library-damaged",
-            ),
-            "The generic wheel needs the CUDA libraries for servers, not those of JetPack.",
-            Join.FRAMEWORK,
-        ),
-        Explains(TRAINING_FAILS, "The generic wheel does not use Jetson's GPU.", Join.FRAMEWORK),
-    ),
+@rule("GD543", severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
+@explains(
+    ("cpu-only-build", "no-cuda-wheel-for-platform", "gpu-too-new-for-build", "gpu-too-old-for-build", "slow-ptx-jit"),
+    "The generic wheel is built without kernels for Jetson's GPU.",
+    Join.FRAMEWORK,
 )
+@explains(
+    (
+        "cudnn-wrong-major",
+        "cudnn-version-mismatch",
+        "cudnn-drops-gpu",
+        "cuda-library-missing",
+        "cudnn-missing",
+        "cuda-libs-not-on-loader-path",
+        "pip-nvidia-libs-not-on-path",
+        "cuda-library-damaged",
+    ),
+    "The generic wheel needs the CUDA libraries for servers, not those of JetPack.",
+    Join.FRAMEWORK,
+)
+@explains(TRAINING_FAILS, "The generic wheel does not use Jetson's GPU.", Join.FRAMEWORK)
 def jetson_needs_vendor_wheel(framework: FrameworkView) -> Problems:
     """Generic ARM wheel cannot use the Jetson's GPU."""
     machine = framework.machine

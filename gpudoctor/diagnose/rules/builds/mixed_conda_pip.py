@@ -10,7 +10,7 @@ from gpudoctor.derive.packages import stack_of
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rule import explains, rule
 from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.snapshot import Distribution, Missing
@@ -20,22 +20,10 @@ _DISTRIBUTIONS = {package: distribution for spec in CATALOGUE for package, distr
 _OF_ONE_BUILD = tuple(spec.one_build for spec in CATALOGUE)
 
 
-@rule(
-    "GD512",
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.AT_RISK,
-    explains=(
-        Explains(
-            (
-                "package-requirement-conflict",
-                "nvidia-wheel-version-conflict",
-                "torch-torchvision-mismatch",
-                "torch-torchaudio-mismatch",
-            ),
-            "conda and pip do not check each other's requirements.",
-        ),
-    ),
+@rule("GD512", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.AT_RISK)
+@explains(
+    ("package-requirement-conflict", "nvidia-wheel-version-conflict", "torch-torchvision-mismatch", "torch-torchaudio-mismatch"),
+    "conda and pip do not check each other's requirements.",
 )
 def mixed_conda_pip(environment: EnvironmentView) -> Problems:
     """conda and pip both installed parts of one framework."""

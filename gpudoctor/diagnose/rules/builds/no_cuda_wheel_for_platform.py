@@ -4,21 +4,15 @@ from gpudoctor.derive import FrameworkView, Stack, not_applicable, wheel_platfor
 from gpudoctor.derive.cuda import WITHOUT_CUDA
 from gpudoctor.derive.packages import source_of
 from gpudoctor.diagnose.advice.installing import install_framework
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import joined
 from gpudoctor.snapshot import Distribution, is_absent
 
 
-@rule(
-    "GD503",
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-    explains=(
-        Explains(("cpu-only-build",), "Only the CPU build is published for this platform.", Join.FRAMEWORK),
-        Explains(TRAINING_FAILS, "A build without CUDA can only train on the CPU.", Join.FRAMEWORK),
-    ),
-)
+@rule("GD503", severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
+@explains(("cpu-only-build",), "Only the CPU build is published for this platform.", Join.FRAMEWORK)
+@explains(TRAINING_FAILS, "A build without CUDA can only train on the CPU.", Join.FRAMEWORK)
 def no_cuda_wheel_for_platform(framework: FrameworkView) -> Problems:
     """No CUDA build is published for this platform."""
     stack, own = framework.environment.stack, framework.distribution

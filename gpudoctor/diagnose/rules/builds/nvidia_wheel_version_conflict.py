@@ -18,7 +18,7 @@ from gpudoctor.diagnose.advice.requirements import (
     rule_for,
     unmet_requirements,
 )
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree
 from gpudoctor.frameworks import NVIDIA_PACKAGES
@@ -27,16 +27,9 @@ from gpudoctor.snapshot import Distribution, is_absent
 _SEPARATE = Fix("Give each framework its own environment.", needs=(DOWNLOAD,), kind=FixKind.INSTEAD)
 
 
-@rule(
-    "GD511",
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.AT_RISK,
-    explains=(
-        Explains(("nccl-version-conflict",), "The NCCL package is not the one that the framework requires."),
-        Explains(TRAINING_FAILS, "A library of the framework does not load.", Join.FRAMEWORK),
-    ),
-)
+@rule("GD511", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.AT_RISK)
+@explains(("nccl-version-conflict",), "The NCCL package is not the one that the framework requires.")
+@explains(TRAINING_FAILS, "A library of the framework does not load.", Join.FRAMEWORK)
 def nvidia_wheel_version_conflict(environment: EnvironmentView) -> Problems:
     """NVIDIA packages do not match the framework's requirements."""
     stack = environment.stack

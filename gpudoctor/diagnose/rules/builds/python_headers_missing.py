@@ -4,7 +4,7 @@ from gpudoctor.derive import FrameworkView, MachineView, absence
 from gpudoctor.diagnose.advice.from_line import usual
 from gpudoctor.diagnose.advice.system import WITHOUT_COMPILE, command_for
 from gpudoctor.diagnose.installer_facts import stated_python
-from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rule import Join, explains, rule
 from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Platform
 
@@ -24,15 +24,8 @@ def _of_stated(machine: MachineView) -> tuple[Fix, ...]:
     return (Fix(f"Install the headers of Python {minor}{beside}", command.format(python=f"python{minor}"), (ROOT, DOWNLOAD)),)
 
 
-@rule(
-    "GD542",
-    advice=_of_stated,
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.PARTLY,
-    predicts=False,
-    explains=(Explains(("smoke-crashed",), "A compiled training step fails without Python.h.", Join.FRAMEWORK),),
-)
+@rule("GD542", advice=_of_stated, severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.PARTLY, predicts=False)
+@explains(("smoke-crashed",), "A compiled training step fails without Python.h.", Join.FRAMEWORK)
 def python_headers_missing(framework: FrameworkView) -> Problems:
     """Python.h is not installed, so torch.compile fails."""
     triton, python = framework.triton, framework.environment.python

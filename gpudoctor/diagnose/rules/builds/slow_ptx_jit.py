@@ -5,20 +5,14 @@ from gpudoctor.derive.gpu_code import Fit, compiles
 from gpudoctor.diagnose.advice.gpu_code import code_evidence, models
 from gpudoctor.diagnose.advice.installing import install
 from gpudoctor.diagnose.advice.releases import pick
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 
 _KEEP_COMPILED = "export CUDA_CACHE_MAXSIZE=4294967296 CUDA_CACHE_PATH=$HOME/.nv/ComputeCache"
 
 
-@rule(
-    "GD507",
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.SLOWER,
-    bears_on_training=True,
-    explains=(Explains(TRAINING_FAILS, "Compiling all kernels can take longer than the stage's time limit.", Join.FRAMEWORK),),
-)
+@rule("GD507", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.SLOWER, bears_on_training=True)
+@explains(TRAINING_FAILS, "Compiling all kernels can take longer than the stage's time limit.", Join.FRAMEWORK)
 def slow_ptx_jit(framework: FrameworkView) -> Problems:
     """First run is slow: the build has only PTX for this GPU."""
     portable = framework.gpus_with(Fit.PTX)

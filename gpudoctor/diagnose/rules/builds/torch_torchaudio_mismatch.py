@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gpudoctor.derive import FrameworkView
-from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rule import explains, rule
 from gpudoctor.diagnose.rules.builds.companions import beside_framework, install_beside
 from gpudoctor.findings import Impact, Problems, Rung, Severity
 
@@ -12,12 +12,10 @@ from gpudoctor.findings import Impact, Problems, Rung, Severity
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
     impact=Impact.PARTLY,
-    explains=(
-        Explains(
-            ("extension-built-for-other-cuda", "extension-abi-mismatch"),
-            "torchaudio's compiled files are linked against one torch and one CUDA version.",
-        ),
-    ),
+)
+@explains(
+    ("extension-built-for-other-cuda", "extension-abi-mismatch"),
+    "torchaudio's compiled files are linked against one torch and one CUDA version.",
 )
 def torch_torchaudio_mismatch(framework: FrameworkView) -> Problems:
     """torchaudio does not match the installed torch."""

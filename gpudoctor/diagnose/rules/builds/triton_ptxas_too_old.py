@@ -6,7 +6,7 @@ from gpudoctor.derive.gpu_code import capability
 from gpudoctor.derive.toolkits import toolkit_version
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.advice.system import WITHOUT_COMPILE, set_variable, unset
-from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rule import Join, explains, rule
 from gpudoctor.findings import DOWNLOAD, Evidence, Fix, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.matrix import CudaRelease
 from gpudoctor.snapshot import Cause, FoundBy, LibraryFile, LibraryUse, Missing
@@ -15,14 +15,8 @@ from gpudoctor.versions import Version
 _COMPONENT, _FOR_NEWER = "triton-ptxas", "ptxas-blackwell"
 
 
-@rule(
-    "GD540",
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.PARTLY,
-    predicts=False,
-    explains=(Explains(("smoke-crashed",), "A compiled training step fails if ptxas does not support the GPU.", Join.FRAMEWORK),),
-)
+@rule("GD540", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.PARTLY, predicts=False)
+@explains(("smoke-crashed",), "A compiled training step fails if ptxas does not support the GPU.", Join.FRAMEWORK)
 def triton_ptxas_too_old(framework: FrameworkView) -> Problems:
     """Triton's ptxas does not support this GPU, so torch.compile fails."""
     machine, triton = framework.machine, framework.triton

@@ -10,25 +10,15 @@ from gpudoctor.derive.packages import source_of
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.advice.system import USE_WSL
-from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rule import Join, explains, rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.matrix.resolve import final_release
 from gpudoctor.snapshot import Fact, Missing, Platform
 
 
-@rule(
-    "GD502",
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-    explains=(
-        Explains(
-            ("no-cuda-wheel-for-platform", "cpu-only-build"),
-            "All builds for native Windows are without CUDA.",
-            Join.FRAMEWORK,
-        ),
-        Explains(("package-not-installable",), "The framework's CUDA packages are not published for Windows."),
-    ),
-)
+@rule("GD502", severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
+@explains(("no-cuda-wheel-for-platform", "cpu-only-build"), "All builds for native Windows are without CUDA.", Join.FRAMEWORK)
+@explains(("package-not-installable",), "The framework's CUDA packages are not published for Windows.")
 def windows_native_no_gpu(framework: FrameworkView) -> Problems:
     """No CUDA build of the framework exists for native Windows."""
     machine, on_windows = framework.machine, framework.spec.on_windows

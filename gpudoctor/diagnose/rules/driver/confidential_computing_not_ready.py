@@ -1,16 +1,12 @@
 from __future__ import annotations
 
 from gpudoctor.derive import MachineView, not_applicable, offered
-from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
 from gpudoctor.findings import ROOT, Evidence, Fix, Problem, Problems, Rung, Severity
 
 
-@rule(
-    "GD223",
-    severity=Severity.ERROR,
-    breaks=Rung.LIBCUDA,
-    explains=(Explains(CUDA_FAILS, "cuInit returns 802 until the GPUs are set to ready."),),
-)
+@rule("GD223", severity=Severity.ERROR, breaks=Rung.LIBCUDA)
+@explains(CUDA_FAILS, "cuInit returns 802 until the GPUs are set to ready.")
 def confidential_computing_not_ready(machine: MachineView) -> Problems:
     """Confidential computing is on, but the GPUs are not set to ready."""
     nvml = machine.nvml

@@ -5,7 +5,7 @@ from gpudoctor.derive import Gpu, MachineView, not_applicable
 from gpudoctor.derive.libcuda import failed_call
 from gpudoctor.diagnose.advice.cuda_errors import cures
 from gpudoctor.diagnose.advice.driver_libraries import PTX_COMPILER, install_library
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.findings import Evidence, Level, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree
 from gpudoctor.snapshot import Cause, CudaContext, Missing
@@ -14,14 +14,8 @@ _OF_OTHER_RULES = {CudaError.OUT_OF_MEMORY, *MPS_ERRORS}
 """Errors of a context that other rules report."""
 
 
-@rule(
-    "GD206",
-    severity=Severity.ERROR,
-    breaks=Rung.LIBCUDA,
-    predicts=False,
-    sees_more_at=Level.TOUCH,
-    explains=(Explains(("required-gpus-missing", *TRAINING_FAILS), "Every CUDA program starts with cuInit and a context on its GPU."),),
-)
+@rule("GD206", severity=Severity.ERROR, breaks=Rung.LIBCUDA, predicts=False, sees_more_at=Level.TOUCH)
+@explains(("required-gpus-missing", *TRAINING_FAILS), "Every CUDA program starts with cuInit and a context on its GPU.")
 def cuda_init_fails(machine: MachineView) -> Problems:
     """CUDA fails to initialise."""
     if machine.site.has_pci and not machine.hardware:

@@ -6,7 +6,7 @@ from gpudoctor.codes import DRIVER_UNUSABLE, NvmlError
 from gpudoctor.derive import GpuView, MachineView, not_applicable, or_none
 from gpudoctor.derive.device_nodes import CONTROL, UVM, is_gpu_node
 from gpudoctor.diagnose.advice.system import RESTART_CONTAINER
-from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, Join, explains, rule
 from gpudoctor.findings import ROOT, Confidence, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree, few
 from gpudoctor.snapshot import CudaDevice, KernelDriver, Missing, Node, ProcGpu
@@ -17,18 +17,9 @@ _OTHER_REASONS = {None, 0, NvmlError.LIB_RM_VERSION_MISMATCH, NvmlError.NO_PERMI
 """What nvmlInit returns where no device file is missing."""
 
 
-@rule(
-    "GD213",
-    severity=Severity.ERROR,
-    breaks=Rung.DEVICE_NODE,
-    predicts=False,
-    explains=(
-        Explains((*CUDA_FAILS, "uvm-not-loaded"), "CUDA cannot open a device file that is missing or stale."),
-        Explains(
-            ("gpu-count-mismatch", "gpu-missing-from-cuda"), "NVML and CUDA do not list a GPU whose device file is missing.", Join.GPU
-        ),
-    ),
-)
+@rule("GD213", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, predicts=False)
+@explains((*CUDA_FAILS, "uvm-not-loaded"), "CUDA cannot open a device file that is missing or stale.")
+@explains(("gpu-count-mismatch", "gpu-missing-from-cuda"), "NVML and CUDA do not list a GPU whose device file is missing.", Join.GPU)
 def device_nodes_missing(machine: MachineView) -> Problems:
     """Device files of the loaded driver are missing or stale."""
     driver = machine.kernel_driver

@@ -3,21 +3,15 @@ from __future__ import annotations
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import MachineView, Site, applicable
 from gpudoctor.derive.device_nodes import is_used_to_compute, withheld
-from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
 from gpudoctor.findings import REBOOT, ROOT, Action, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import few
 from gpudoctor.snapshot import Host, Node
 
 
-@rule(
-    "GD204",
-    severity=Severity.ERROR,
-    breaks=Rung.DEVICE_NODE,
-    explains=(
-        Explains((*CUDA_FAILS, "uvm-not-loaded"), "CUDA cannot open the driver's device files."),
-        Explains(("gpu-count-mismatch", "gpu-missing-from-cuda"), "NVML and CUDA leave out a GPU whose device file they cannot open."),
-    ),
-)
+@rule("GD204", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE)
+@explains((*CUDA_FAILS, "uvm-not-loaded"), "CUDA cannot open the driver's device files.")
+@explains(("gpu-count-mismatch", "gpu-missing-from-cuda"), "NVML and CUDA leave out a GPU whose device file they cannot open.")
 def device_permission_denied(machine: MachineView) -> Problems:
     """User cannot open the GPU's device files."""
     host = machine.observed.host

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView, known
 from gpudoctor.diagnose.advice.system import read_log, reboot
-from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
 from gpudoctor.findings import Evidence, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import first
 from gpudoctor.snapshot import Cause, Hang, Missing
@@ -15,17 +15,9 @@ HANG_SECONDS = 30
 _FIXES = (read_log("NVRM|Xid|blocked for more than", "Read the kernel log first; it usually names the GPU"), reboot())
 
 
-@rule(
-    "GD205",
-    advice=lambda _: _FIXES,
-    severity=Severity.ERROR,
-    breaks=Rung.NVML,
-    predicts=False,
-    explains=(
-        Explains((*CUDA_FAILS, "all-reduce-failed"), "Every program that calls a hung driver hangs too, or is stopped at its time limit."),
-        Explains(("gpu-count-mismatch",), "A hung call cannot list the GPUs."),
-    ),
-)
+@rule("GD205", advice=lambda _: _FIXES, severity=Severity.ERROR, breaks=Rung.NVML, predicts=False)
+@explains((*CUDA_FAILS, "all-reduce-failed"), "Every program that calls a hung driver hangs too, or is stopped at its time limit.")
+@explains(("gpu-count-mismatch",), "A hung call cannot list the GPUs.")
 def driver_hung(machine: MachineView) -> Problems:
     """Driver call hangs."""
     for library, hang, where in _hangs(machine):

@@ -6,7 +6,7 @@ from gpudoctor.derive import libcuda as cuda_library
 from gpudoctor.derive.driver import library_release
 from gpudoctor.diagnose.advice.shell import set_library_aside
 from gpudoctor.diagnose.advice.system import reboot
-from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
 from gpudoctor.diagnose.rules.driver.nvml_start import nvml_start
 from gpudoctor.findings import ROOT, Action, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, Nvml
@@ -29,12 +29,10 @@ _UNINSTALL = Fix("If NVIDIA's .run installer put it there, uninstall that driver
     advice=lambda _: (reboot("Reboot to load the module of the installed driver"), _RELOAD_MODULES),
     severity=Severity.ERROR,
     breaks=Rung.NVML,
-    explains=(
-        Explains(CUDA_FAILS, "CUDA does not start if the kernel module has a different version."),
-        Explains(("gpu-count-mismatch",), "NVML does not start, so it lists no GPU."),
-        Explains(("cuda-compat-lib-conflict",), "The mismatch makes cuInit return 803, whatever libcuda was loaded."),
-    ),
 )
+@explains(CUDA_FAILS, "CUDA does not start if the kernel module has a different version.")
+@explains(("gpu-count-mismatch",), "NVML does not start, so it lists no GPU.")
+@explains(("cuda-compat-lib-conflict",), "The mismatch makes cuInit return 803, whatever libcuda was loaded.")
 def driver_library_mismatch(machine: MachineView) -> Problems:
     """Kernel module and driver libraries have different versions."""
     nvml, libcuda = machine.observed.nvml, machine.observed.libcuda

@@ -12,7 +12,7 @@ from gpudoctor.diagnose.advice.environments import new_environment
 from gpudoctor.diagnose.advice.gpu_code import models
 from gpudoctor.diagnose.advice.installing import install, install_framework
 from gpudoctor.diagnose.advice.releases import pick
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import Action, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import Missing
@@ -25,11 +25,9 @@ from gpudoctor.versions import Version
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     impact=Impact.PARTLY,
-    explains=(
-        Explains(TRAINING_FAILS, "The framework's CUDA runtime refuses to start on an older driver.", Join.FRAMEWORK),
-        Explains(("gpu-too-new-for-driver",), "A driver older than the GPU's generation does not know it."),
-    ),
 )
+@explains(TRAINING_FAILS, "The framework's CUDA runtime refuses to start on an older driver.", Join.FRAMEWORK)
+@explains(("gpu-too-new-for-driver",), "A driver older than the GPU's generation does not know it.")
 def driver_too_old(framework: FrameworkView) -> Problems:
     """Driver is too old for the framework's CUDA version."""
     machine, cuda, driver = framework.machine, framework.cuda, framework.machine.driver

@@ -4,7 +4,7 @@ from gpudoctor.codes import CudaError
 from gpudoctor.derive import Driver, MachineView
 from gpudoctor.derive import libcuda as library
 from gpudoctor.diagnose.advice.driver import floor_of_builds, update_driver
-from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
 from gpudoctor.diagnose.rules.driver.loaded_libcuda import do_without_compat, kernel_driver, kernel_module, loaded_libcuda
 from gpudoctor.findings import COMPAT_PACKAGE, ROOT, Domain, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.matrix.cite import cited
@@ -15,14 +15,8 @@ _WITHOUT_COMPAT = Fix(
 )
 
 
-@rule(
-    "GD216",
-    severity=Severity.ERROR,
-    breaks=Rung.LIBCUDA,
-    domain=Domain.ENVIRONMENT,
-    predicts=False,
-    explains=(Explains(CUDA_FAILS, "A cuda-compat libcuda does not start on a GPU without forward compatibility."),),
-)
+@rule("GD216", severity=Severity.ERROR, breaks=Rung.LIBCUDA, domain=Domain.ENVIRONMENT, predicts=False)
+@explains(CUDA_FAILS, "A cuda-compat libcuda does not start on a GPU without forward compatibility.")
 def forward_compat_unsupported_hw(machine: MachineView) -> Problems:
     """cuda-compat libcuda is loaded on a GPU that does not support it."""
     driver = machine.driver_or_missing

@@ -6,17 +6,13 @@ from gpudoctor.derive import GpuView, known, not_applicable
 from gpudoctor.derive.gpus import divided
 from gpudoctor.diagnose.advice.hardware import read_gpu_log, reset
 from gpudoctor.diagnose.advice.system import reboot
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.findings import Confidence, Evidence, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import CudaDevice
 
 
-@rule(
-    "GD231",
-    severity=Severity.ERROR,
-    breaks=Rung.LIBCUDA,
-    explains=(Explains(("required-gpus-missing", *TRAINING_FAILS), "No program can use a GPU that CUDA does not list."),),
-)
+@rule("GD231", severity=Severity.ERROR, breaks=Rung.LIBCUDA)
+@explains(("required-gpus-missing", *TRAINING_FAILS), "No program can use a GPU that CUDA does not list.")
 def gpu_missing_from_cuda(gpu: GpuView) -> Problems:
     """GPU is visible to NVML but not to CUDA."""
     machine, index = gpu.machine, gpu.nvml.index

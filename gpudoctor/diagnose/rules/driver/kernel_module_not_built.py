@@ -8,7 +8,7 @@ from gpudoctor.derive import MachineView, not_applicable
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.driver_packages import driver_packages, kernel_too_new
 from gpudoctor.diagnose.advice.system import command_for, reboot
-from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, Explains, rule
+from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, explains, rule
 from gpudoctor.diagnose.rules.driver.bound_driver import installed_parts
 from gpudoctor.findings import DOWNLOAD, REBOOT, ROOT, Action, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.matrix.cite import cited
@@ -26,16 +26,9 @@ _BUILD = {"fedora": "sudo akmods --force && sudo modprobe nvidia"}
 """Where packages build the module without DKMS: https://rpmfusion.org/Howto/NVIDIA"""
 
 
-@rule(
-    "GD207",
-    severity=Severity.ERROR,
-    breaks=Rung.KERNEL_DRIVER,
-    predicts=False,
-    explains=(
-        Explains(DRIVER_NOT_LOADED, "Without a module for the running kernel the driver cannot load."),
-        Explains(("nouveau-loaded", "nova-loaded"), "The kernel's own driver binds a GPU that NVIDIA's does not claim."),
-    ),
-)
+@rule("GD207", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, predicts=False)
+@explains(DRIVER_NOT_LOADED, "Without a module for the running kernel the driver cannot load.")
+@explains(("nouveau-loaded", "nova-loaded"), "The kernel's own driver binds a GPU that NVIDIA's does not claim.")
 def kernel_module_not_built(machine: MachineView) -> Problems:
     """NVIDIA kernel module is not built for the running kernel."""
     modules, lacks_driver, host = machine.kernel.module_files, machine.kernel.lacks_driver, machine.host

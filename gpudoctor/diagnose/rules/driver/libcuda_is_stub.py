@@ -4,20 +4,14 @@ from gpudoctor.codes import CudaError
 from gpudoctor.derive import MachineView, known
 from gpudoctor.derive import libcuda as library
 from gpudoctor.diagnose.advice.driver_libraries import LIBCUDA, install_library
-from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
 from gpudoctor.diagnose.rules.driver.loaded_libcuda import files_on_disk, loaded_libcuda, take_off_path
 from gpudoctor.findings import Domain, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing
 
 
-@rule(
-    "GD219",
-    severity=Severity.ERROR,
-    breaks=Rung.LIBCUDA,
-    domain=Domain.ENVIRONMENT,
-    predicts=False,
-    explains=(Explains(CUDA_FAILS, "The stub's cuInit always fails."),),
-)
+@rule("GD219", severity=Severity.ERROR, breaks=Rung.LIBCUDA, domain=Domain.ENVIRONMENT, predicts=False)
+@explains(CUDA_FAILS, "The stub's cuInit always fails.")
 def libcuda_is_stub(machine: MachineView) -> Problems:
     """CUDA toolkit's stub is loaded instead of the driver's libcuda."""
     libcuda = known(machine.libcuda_for_gpus, Rung.LIBCUDA)

@@ -3,20 +3,15 @@ from __future__ import annotations
 from gpudoctor.derive import MachineView, absence, not_applicable
 from gpudoctor.derive import libcuda as library
 from gpudoctor.diagnose.advice.shell import put_first, shell_path
-from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
 from gpudoctor.diagnose.rules.driver.loaded_libcuda import files_on_disk
 from gpudoctor.findings import ROOT, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 
 _SONAME = "libcuda.so.1"
 
 
-@rule(
-    "GD218",
-    severity=Severity.ERROR,
-    breaks=Rung.LIBCUDA,
-    domain=Domain.ENVIRONMENT,
-    explains=(Explains((*CUDA_FAILS, "container-no-gpu-access"), "Without libcuda.so.1 no CUDA program can start."),),
-)
+@rule("GD218", severity=Severity.ERROR, breaks=Rung.LIBCUDA, domain=Domain.ENVIRONMENT)
+@explains((*CUDA_FAILS, "container-no-gpu-access"), "Without libcuda.so.1 no CUDA program can start.")
 def libcuda_not_on_loader_path(machine: MachineView) -> Problems:
     """Driver's libcuda is installed but not on the loader's path."""
     if machine.site.on_wsl:

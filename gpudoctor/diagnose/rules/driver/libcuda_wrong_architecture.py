@@ -3,7 +3,7 @@ from __future__ import annotations
 from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.derive import libcuda as library
 from gpudoctor.diagnose.advice.driver_libraries import LIBCUDA, install_library
-from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
 from gpudoctor.diagnose.rules.driver.loaded_libcuda import files_on_disk
 from gpudoctor.findings import DOWNLOAD, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, Python
@@ -11,13 +11,8 @@ from gpudoctor.snapshot import Cause, Missing, Python
 _USE_64_BIT = Fix("Use a 64-bit Python: no framework supports CUDA on 32 bits.", needs=(DOWNLOAD,))
 
 
-@rule(
-    "GD220",
-    severity=Severity.ERROR,
-    breaks=Rung.LIBCUDA,
-    predicts=False,
-    explains=(Explains((*CUDA_FAILS, "container-no-gpu-access"), "Without a libcuda for this architecture no CUDA program can start."),),
-)
+@rule("GD220", severity=Severity.ERROR, breaks=Rung.LIBCUDA, predicts=False)
+@explains((*CUDA_FAILS, "container-no-gpu-access"), "Without a libcuda for this architecture no CUDA program can start.")
 def libcuda_wrong_architecture(machine: MachineView) -> Problems:
     """Driver's libcuda is damaged or for another architecture."""
     libcuda, python = machine.libcuda_for_gpus, machine.observed.python

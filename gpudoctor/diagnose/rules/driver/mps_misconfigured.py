@@ -6,7 +6,7 @@ from gpudoctor.codes import MPS_ERRORS
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.libcuda import failed_call
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
 from gpudoctor.findings import ROOT, Evidence, Fix, FixKind, Level, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Libcuda, Missing, Mps, Status
 
@@ -14,14 +14,8 @@ _DEFAULT_FOLDER = "/tmp/nvidia-mps"  # noqa: S108 -- CUDA's default
 _START = Fix("Start the MPS daemon as the user who runs the programs", "nvidia-cuda-mps-control -d")
 
 
-@rule(
-    "GD221",
-    severity=Severity.ERROR,
-    breaks=Rung.LIBCUDA,
-    predicts=False,
-    sees_more_at=Level.TOUCH,
-    explains=(Explains(CUDA_FAILS, "A CUDA program that finds MPS pipes fails if no daemon serves it."),),
-)
+@rule("GD221", severity=Severity.ERROR, breaks=Rung.LIBCUDA, predicts=False, sees_more_at=Level.TOUCH)
+@explains(CUDA_FAILS, "A CUDA program that finds MPS pipes fails if no daemon serves it.")
 def mps_misconfigured(machine: MachineView) -> Problems:
     """CUDA Multi-Process Service (MPS) does not work."""
     mps = machine.observed.mps

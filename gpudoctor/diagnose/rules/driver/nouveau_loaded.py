@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.views.kernel import NOUVEAU
-from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, Explains, rule
+from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, explains, rule
 from gpudoctor.diagnose.rules.driver.bound_driver import InTreeDriver, bound_instead, replace_driver
 from gpudoctor.findings import Impact, Problems, Rung, Severity
 
@@ -20,8 +20,8 @@ _NOUVEAU = InTreeDriver(
     breaks=Rung.KERNEL_DRIVER,
     impact=Impact.PARTLY,
     predicts=False,
-    explains=(Explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that nouveau has."),),
 )
+@explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that nouveau has.")
 def nouveau_loaded(machine: MachineView) -> Problems:
     """GPU is bound to nouveau instead of the NVIDIA driver."""
     yield from bound_instead(machine, _NOUVEAU, lambda gpu: gpu.driver == NOUVEAU)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.views.kernel import is_nova
-from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, Explains, rule
+from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, explains, rule
 from gpudoctor.diagnose.rules.driver.bound_driver import InTreeDriver, bound_instead, replace_driver
 from gpudoctor.findings import Impact, Problems, Rung, Severity
 
@@ -21,8 +21,8 @@ _NOVA = InTreeDriver(
     breaks=Rung.KERNEL_DRIVER,
     impact=Impact.PARTLY,
     predicts=False,
-    explains=(Explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that nova has."),),
 )
+@explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that nova has.")
 def nova_loaded(machine: MachineView) -> Problems:
     """GPU is bound to nova instead of the NVIDIA driver."""
     yield from bound_instead(machine, _NOVA, is_nova)

@@ -5,7 +5,7 @@ import shlex
 from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.derive.libcuda import code
 from gpudoctor.diagnose.advice.system import unset
-from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
 from gpudoctor.findings import ROOT, Domain, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import few
 from gpudoctor.snapshot import Cause, Missing, Preload
@@ -13,14 +13,8 @@ from gpudoctor.snapshot import Cause, Missing, Preload
 _FILE = "/etc/ld.so.preload"
 
 
-@rule(
-    "GD242",
-    severity=Severity.ERROR,
-    breaks=Rung.LIBCUDA,
-    domain=Domain.ENVIRONMENT,
-    predicts=False,
-    explains=(Explains(CUDA_FAILS, "Programs call the preloaded library's cuInit instead of the driver's."),),
-)
+@rule("GD242", severity=Severity.ERROR, breaks=Rung.LIBCUDA, domain=Domain.ENVIRONMENT, predicts=False)
+@explains(CUDA_FAILS, "Programs call the preloaded library's cuInit instead of the driver's.")
 def preloaded_library_intercepts_cuda(machine: MachineView) -> Problems:
     """Preloaded library intercepts CUDA or NVML calls."""
     if not machine.hardware and machine.site.has_pci:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from gpudoctor.codes import CudaError
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.driver import RELOAD_UVM
-from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
 from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import counted
 
@@ -15,13 +15,8 @@ _PREVENT = Fix(
 )
 
 
-@rule(
-    "GD215",
-    advice=lambda _: (RELOAD_UVM, _PREVENT),
-    severity=Severity.ERROR,
-    breaks=Rung.LIBCUDA,
-    explains=(Explains(CUDA_FAILS, "A broken nvidia_uvm makes cuInit return 999 until it is reloaded."),),
-)
+@rule("GD215", advice=lambda _: (RELOAD_UVM, _PREVENT), severity=Severity.ERROR, breaks=Rung.LIBCUDA)
+@explains(CUDA_FAILS, "A broken nvidia_uvm makes cuInit return 999 until it is reloaded.")
 def uvm_broken_after_suspend(machine: MachineView) -> Problems:
     """nvidia_uvm is broken after suspend."""
     kernel = machine.kernel

@@ -4,7 +4,7 @@ from gpudoctor.codes import CudaError
 from gpudoctor.derive import MachineView, Site
 from gpudoctor.diagnose.advice.driver import RELOAD_UVM
 from gpudoctor.diagnose.advice.kernel_log import logged
-from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
 from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing
 
@@ -13,14 +13,8 @@ _NO_RANGE = r"request_free_mem_region\(\) err"
 _OPTION = "echo 'options nvidia_uvm uvm_disable_hmm=1' | sudo tee /etc/modprobe.d/nvidia-uvm-hmm.conf"
 
 
-@rule(
-    "GD241",
-    advice=lambda machine: _fixes(machine.site),
-    severity=Severity.ERROR,
-    breaks=Rung.LIBCUDA,
-    predicts=False,
-    explains=(Explains(CUDA_FAILS, "cuInit returns 3 if nvidia_uvm cannot reserve addresses for HMM."),),
-)
+@rule("GD241", advice=lambda machine: _fixes(machine.site), severity=Severity.ERROR, breaks=Rung.LIBCUDA, predicts=False)
+@explains(CUDA_FAILS, "cuInit returns 3 if nvidia_uvm cannot reserve addresses for HMM.")
 def uvm_hmm_init_failure(machine: MachineView) -> Problems:
     """nvidia_uvm fails to set up HMM, so CUDA fails to initialise."""
     kernel = machine.kernel

@@ -3,20 +3,15 @@ from __future__ import annotations
 from gpudoctor.codes import DRIVER_UNUSABLE
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.system import RESTART_CONTAINER
-from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
 from gpudoctor.findings import ROOT, Confidence, Evidence, Fix, Problem, Problems, Rung, Severity
 
 _LOAD = Fix("Load nvidia_uvm", "sudo nvidia-modprobe -u -c 0 || sudo modprobe nvidia_uvm", (ROOT,))
 _LOAD_AT_BOOT = Fix("Load it at every boot", "echo nvidia_uvm | sudo tee /etc/modules-load.d/nvidia-uvm.conf", (ROOT,))
 
 
-@rule(
-    "GD214",
-    advice=lambda _: (_LOAD, _LOAD_AT_BOOT),
-    severity=Severity.ERROR,
-    breaks=Rung.LIBCUDA,
-    explains=(Explains(CUDA_FAILS, "CUDA manages its memory through nvidia_uvm."),),
-)
+@rule("GD214", advice=lambda _: (_LOAD, _LOAD_AT_BOOT), severity=Severity.ERROR, breaks=Rung.LIBCUDA)
+@explains(CUDA_FAILS, "CUDA manages its memory through nvidia_uvm.")
 def uvm_not_loaded(machine: MachineView) -> Problems:
     """Kernel module nvidia_uvm is not loaded."""
     kernel, code = machine.kernel, machine.kernel.cuda_error_despite_nvml

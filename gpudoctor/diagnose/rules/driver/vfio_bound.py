@@ -2,20 +2,15 @@ from __future__ import annotations
 
 from gpudoctor.derive import MachineView, not_applicable
 from gpudoctor.derive.views.kernel import GUEST_DRIVERS
-from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, Explains, rule
+from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, explains, rule
 from gpudoctor.diagnose.rules.driver.bound_driver import bound_driver
 from gpudoctor.findings import ROOT, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree
 from gpudoctor.snapshot import PciDevice
 
 
-@rule(
-    "GD210",
-    severity=Severity.ERROR,
-    breaks=Rung.KERNEL_DRIVER,
-    predicts=False,
-    explains=(Explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that is passed through to a virtual machine."),),
-)
+@rule("GD210", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, predicts=False)
+@explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that is passed through to a virtual machine.")
 def vfio_bound(machine: MachineView) -> Problems:
     """All GPUs are bound to vfio-pci (VM passthrough)."""
     gpus = machine.kernel.gpus

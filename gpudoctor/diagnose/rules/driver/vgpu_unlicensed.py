@@ -3,7 +3,7 @@ from __future__ import annotations
 from gpudoctor.codes import CudaError
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.libcuda import code
-from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, Join, explains, rule
 from gpudoctor.diagnose.rules.driver.licence_client import RESTART_CLIENT, SOURCE, read_client_log
 from gpudoctor.findings import ROOT, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 
@@ -17,11 +17,9 @@ _ADD_TOKEN = Fix("Copy the client token to /etc/nvidia/ClientConfigToken, then r
     breaks=Rung.KERNEL_RAN,
     impact=Impact.PARTLY,
     predicts=False,
-    explains=(
-        Explains(("gpu-missing-from-cuda",), "CUDA does not list a virtual GPU whose grace period has ended.", Join.GPU),
-        Explains(CUDA_FAILS, "Without a licence a virtual GPU slows down and finally refuses CUDA."),
-    ),
 )
+@explains(("gpu-missing-from-cuda",), "CUDA does not list a virtual GPU whose grace period has ended.", Join.GPU)
+@explains(CUDA_FAILS, "Without a licence a virtual GPU slows down and finally refuses CUDA.")
 def vgpu_unlicensed(gpu: GpuView) -> Problems:
     """Virtual GPU has no licence."""
     refused = code(gpu.machine.observed.libcuda) == CudaError.DEVICE_NOT_LICENSED

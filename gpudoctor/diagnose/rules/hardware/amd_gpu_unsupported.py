@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from gpudoctor.derive import FrameworkView, MachineView
 from gpudoctor.diagnose.advice.packages import install_package, installs_with_uv, interpreter
-from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
 from gpudoctor.diagnose.rules.hardware.vendors import amd_gpus, device_label, rocm_frameworks
 from gpudoctor.findings import DOWNLOAD, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree, joined
@@ -17,11 +17,9 @@ from gpudoctor.findings.naming import agree, joined
     breaks=Rung.FRAMEWORK,
     domain=Domain.ENVIRONMENT,
     predicts=False,
-    explains=(
-        Explains(("no-gpu", "no-driver"), "A machine with only AMD GPUs has no NVIDIA GPU or driver."),
-        Explains(CUDA_FAILS, "A CUDA build finds no GPU here, so training runs on the CPU or fails."),
-    ),
 )
+@explains(("no-gpu", "no-driver"), "A machine with only AMD GPUs has no NVIDIA GPU or driver.")
+@explains(CUDA_FAILS, "A CUDA build finds no GPU here, so training runs on the CPU or fails.")
 def amd_gpu_unsupported(machine: MachineView) -> Problems:
     """Framework is built for CUDA, but the GPU is from AMD."""
     gpus = amd_gpus(machine)

@@ -4,7 +4,7 @@ from gpudoctor.derive import GpuView, not_applicable
 from gpudoctor.derive.xids import UNCORRECTABLE
 from gpudoctor.diagnose.advice.hardware import last_xid, replace, reset
 from gpudoctor.diagnose.advice.system import reboot
-from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rule import Join, explains, rule
 from gpudoctor.findings import Evidence, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import counted
 from gpudoctor.snapshot import EccPlace, Sram
@@ -27,23 +27,14 @@ _PLACES = {
     breaks=Rung.TRAINED,
     impact=Impact.AT_RISK,
     predicts=False,
-    explains=(
-        Explains(
-            ("row-remap-pending", "pages-retirement-pending"),
-            "The driver retires the failed memory at the next reset.",
-            Join.GPU,
-        ),
-        Explains(
-            ("gpu-missing-from-cuda", "gpu-requires-reset"),
-            "After an uncorrectable error the GPU accepts no work until it is reset.",
-            Join.GPU,
-        ),
-        Explains(("gpu-computes-wrong",), "Corrupted memory gives wrong results.", Join.GPU),
-        Explains(
-            ("cuda-init-fails", "all-reduce-failed"),
-            "An uncorrectable error on one GPU kills the programs that use it, multi-GPU jobs included.",
-        ),
-    ),
+)
+@explains(("row-remap-pending", "pages-retirement-pending"), "The driver retires the failed memory at the next reset.", Join.GPU)
+@explains(
+    ("gpu-missing-from-cuda", "gpu-requires-reset"), "After an uncorrectable error the GPU accepts no work until it is reset.", Join.GPU
+)
+@explains(("gpu-computes-wrong",), "Corrupted memory gives wrong results.", Join.GPU)
+@explains(
+    ("cuda-init-fails", "all-reduce-failed"), "An uncorrectable error on one GPU kills the programs that use it, multi-GPU jobs included."
 )
 def ecc_hardware_error(gpu: GpuView) -> Problems:
     """GPU had uncorrectable ECC errors."""

@@ -4,24 +4,16 @@ from gpudoctor.derive import GpuView
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.hardware import replace
 from gpudoctor.diagnose.advice.system import set_variable
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.findings import ROOT, Action, Evidence, Fix, FixKind, Level, Problem, Problems, Rung, Severity
 
 
-@rule(
-    "GD117",
-    severity=Severity.ERROR,
-    breaks=Rung.KERNEL_RAN,
-    predicts=False,
-    seen_at=Level.TOUCH,
-    explains=(
-        Explains(
-            ("smoke-wrong-result", "smoke-did-not-learn", "smoke-loss-not-finite", "all-reduce-failed"),
-            "Wrong bits spread to every result computed from them.",
-        ),
-        Explains(TRAINING_FAILS, "Wrong addresses and loop counters crash or hang a program."),
-    ),
+@rule("GD117", severity=Severity.ERROR, breaks=Rung.KERNEL_RAN, predicts=False, seen_at=Level.TOUCH)
+@explains(
+    ("smoke-wrong-result", "smoke-did-not-learn", "smoke-loss-not-finite", "all-reduce-failed"),
+    "Wrong bits spread to every result computed from them.",
 )
+@explains(TRAINING_FAILS, "Wrong addresses and loop counters crash or hang a program.")
 def gpu_computes_wrong(gpu: GpuView) -> Problems:
     """GPU returns wrong results for integer arithmetic."""
     if gpu.kernel_right:

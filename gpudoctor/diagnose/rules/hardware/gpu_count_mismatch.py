@@ -4,7 +4,7 @@ from gpudoctor.derive import CouldNotTell, GpuView, not_applicable
 from gpudoctor.derive.views.kernel import has_open_source_driver
 from gpudoctor.diagnose.advice.hardware import bring_back, read_gpu_log
 from gpudoctor.diagnose.advice.system import reboot
-from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
 from gpudoctor.diagnose.rules.hardware.vendors import driver_name
 from gpudoctor.findings import Action, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import counted
@@ -14,14 +14,8 @@ _UNKNOWN_ADDRESS = {Cause.TIMED_OUT, Cause.NOT_STATED}
 """Why NVML may not know the address of a GPU that it opens."""
 
 
-@rule(
-    "GD102",
-    severity=Severity.ERROR,
-    breaks=Rung.NVML,
-    impact=Impact.PARTLY,
-    predicts=False,
-    explains=(Explains(CUDA_FAILS, "CUDA cannot use a GPU that the driver cannot open; cuInit can fail on the others."),),
-)
+@rule("GD102", severity=Severity.ERROR, breaks=Rung.NVML, impact=Impact.PARTLY, predicts=False)
+@explains(CUDA_FAILS, "CUDA cannot use a GPU that the driver cannot open; cuInit can fail on the others.")
 def gpu_count_mismatch(gpu: GpuView) -> Problems:
     """GPU is missing from NVML and nvidia-smi."""
     listed = gpu.machine.nvml_gpus

@@ -4,7 +4,7 @@ from gpudoctor.codes import NvmlError
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.hardware import reset
 from gpudoctor.diagnose.advice.system import reboot
-from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Explains, Join, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Join, explains, rule
 from gpudoctor.diagnose.rules.hardware.alarms import alarm_confidence, alarm_evidence
 from gpudoctor.findings import Evidence, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing, NvmlGpu
@@ -23,18 +23,9 @@ _WARNINGS = {
 }
 
 
-@rule(
-    "GD109",
-    advice=lambda _: (reboot(),),
-    severity=Severity.ERROR,
-    breaks=Rung.NVML,
-    impact=Impact.AT_RISK,
-    predicts=False,
-    explains=(
-        Explains(GPU_NOT_OPENED, "The driver does not open a GPU that needs a reset.", Join.GPU),
-        Explains(CUDA_FAILS, "CUDA cannot use a GPU that needs a reset; cuInit can fail on the others."),
-    ),
-)
+@rule("GD109", advice=lambda _: (reboot(),), severity=Severity.ERROR, breaks=Rung.NVML, impact=Impact.AT_RISK, predicts=False)
+@explains(GPU_NOT_OPENED, "The driver does not open a GPU that needs a reset.", Join.GPU)
+@explains(CUDA_FAILS, "CUDA cannot use a GPU that needs a reset; cuInit can fail on the others.")
 def gpu_requires_reset(gpu: GpuView) -> Problems:
     """GPU needs a reset or reboot."""
     reported = _reported_action(gpu)

@@ -7,7 +7,7 @@ from gpudoctor.derive.xids import GSP_FAILURES
 from gpudoctor.diagnose.advice.hardware import last_xid
 from gpudoctor.diagnose.advice.kernel_log import logged
 from gpudoctor.diagnose.advice.system import power_cycle
-from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Explains, Join, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Join, explains, rule
 from gpudoctor.findings import DOWNLOAD, REBOOT, ROOT, Domain, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing, PciDevice
 
@@ -25,22 +25,12 @@ _FIXES = (
 )
 
 
-@rule(
-    "GD110",
-    advice=lambda _: _FIXES,
-    severity=Severity.ERROR,
-    breaks=Rung.NVML,
-    domain=Domain.DRIVER,
-    explains=(
-        Explains(GPU_NOT_OPENED, "The driver cannot initialise a GPU whose firmware does not start.", Join.GPU),
-        Explains(
-            ("gpu-fell-off-bus", "gpu-not-responding", "gpu-requires-reset"),
-            "Driver calls fail until a GPU with hung firmware is reset.",
-            Join.GPU,
-        ),
-        Explains(("driver-hung", *CUDA_FAILS), "The driver waits for the firmware, so CUDA and training fail or hang."),
-    ),
+@rule("GD110", advice=lambda _: _FIXES, severity=Severity.ERROR, breaks=Rung.NVML, domain=Domain.DRIVER)
+@explains(GPU_NOT_OPENED, "The driver cannot initialise a GPU whose firmware does not start.", Join.GPU)
+@explains(
+    ("gpu-fell-off-bus", "gpu-not-responding", "gpu-requires-reset"), "Driver calls fail until a GPU with hung firmware is reset.", Join.GPU
 )
+@explains(("driver-hung", *CUDA_FAILS), "The driver waits for the firmware, so CUDA and training fail or hang.")
 def gsp_firmware_failure(gpu: GpuView) -> Problems:
     """GSP firmware failed or stopped responding."""
     if not isinstance(gpu.observed.pci, PciDevice) or gpu.observed.set_aside:

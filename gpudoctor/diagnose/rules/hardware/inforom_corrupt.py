@@ -4,7 +4,7 @@ from gpudoctor.codes import NvmlError
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.hardware import replace
 from gpudoctor.diagnose.advice.system import power_cycle
-from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Explains, Join, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Join, explains, rule
 from gpudoctor.diagnose.rules.hardware.alarms import alarm_confidence, alarm_evidence
 from gpudoctor.findings import FixKind, Impact, Problem, Problems, Rung, Severity
 
@@ -16,11 +16,9 @@ from gpudoctor.findings import FixKind, Impact, Problem, Problems, Rung, Severit
     breaks=Rung.NVML,
     impact=Impact.AT_RISK,
     predicts=False,
-    explains=(
-        Explains(GPU_NOT_OPENED, "The driver may refuse to open a GPU with a corrupt infoROM.", Join.GPU),
-        Explains(CUDA_FAILS, "CUDA cannot use a GPU that the driver does not open; cuInit can fail on the others."),
-    ),
 )
+@explains(GPU_NOT_OPENED, "The driver may refuse to open a GPU with a corrupt infoROM.", Join.GPU)
+@explains(CUDA_FAILS, "CUDA cannot use a GPU that the driver does not open; cuInit can fail on the others.")
 def inforom_corrupt(gpu: GpuView) -> Problems:
     """GPU infoROM is corrupt."""
     alarm = gpu.nvml_error(NvmlError.CORRUPTED_INFOROM)

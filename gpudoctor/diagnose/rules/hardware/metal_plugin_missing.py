@@ -8,21 +8,15 @@ from gpudoctor.diagnose.advice.constraints import constraints
 from gpudoctor.diagnose.advice.lacking import newest_agreeing
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import newest
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import Action, Domain, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.matrix.builds import CPU, METAL
 from gpudoctor.snapshot import Platform
 
 
-@rule(
-    "GD116",
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-    domain=Domain.ENVIRONMENT,
-    predicts=False,
-    explains=(Explains(TRAINING_FAILS, "Without Apple's plugin the framework lists no GPU on macOS.", Join.FRAMEWORK),),
-)
+@rule("GD116", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, domain=Domain.ENVIRONMENT, predicts=False)
+@explains(TRAINING_FAILS, "Without Apple's plugin the framework lists no GPU on macOS.", Join.FRAMEWORK)
 def metal_plugin_missing(framework: FrameworkView) -> Problems:
     """Apple's GPU plugin for the framework is not installed."""
     plugin = framework.spec.metal_plugin

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import CouldNotTell, MachineView
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.diagnose.rules.hardware.vendors import amd_gpus, device_label, driver_name, rocm_frameworks
 from gpudoctor.findings import Action, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing
@@ -19,17 +19,10 @@ def _fixes(machine: MachineView) -> tuple[Fix, ...]:
     return (_ADD_A_GPU,) if machine.policy.node or machine.policy.allow_cpu else (_ADD_A_GPU, _ALLOW_CPU)
 
 
-@rule(
-    "GD101",
-    advice=_fixes,
-    severity=Severity.ERROR,
-    breaks=Rung.SLOT,
-    explains=(
-        Explains(("no-driver",), "The NVIDIA driver loads only if there is an NVIDIA GPU."),
-        Explains(("cuda-init-fails", "cuda-visible-devices-masked"), "Without a GPU, CUDA has no device."),
-        Explains(("required-gpus-missing", *TRAINING_FAILS), "Without a GPU, no framework can train on one."),
-    ),
-)
+@rule("GD101", advice=_fixes, severity=Severity.ERROR, breaks=Rung.SLOT)
+@explains(("no-driver",), "The NVIDIA driver loads only if there is an NVIDIA GPU.")
+@explains(("cuda-init-fails", "cuda-visible-devices-masked"), "Without a GPU, CUDA has no device.")
+@explains(("required-gpus-missing", *TRAINING_FAILS), "Without a GPU, no framework can train on one.")
 def no_gpu(machine: MachineView) -> Problems:
     """No NVIDIA GPU on the PCI bus."""
     devices = machine.pci_devices

@@ -5,7 +5,7 @@ import re
 from gpudoctor.derive import NO_PCI_BUS, GpuView, known, not_applicable
 from gpudoctor.diagnose.advice.hardware import MIB
 from gpudoctor.diagnose.advice.kernel_log import excerpt
-from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, Join, explains, rule
 from gpudoctor.findings import REBOOT, ROOT, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree, joined
 from gpudoctor.snapshot import KernelLog, Missing, PciDevice
@@ -25,17 +25,10 @@ _FIXES = (
 )
 
 
-@rule(
-    "GD144",
-    advice=lambda _: _FIXES,
-    severity=Severity.ERROR,
-    breaks=Rung.KERNEL_DRIVER,
-    explains=(
-        Explains(("gpu-count-mismatch",), "The driver refuses a GPU whose BAR has no address.", Join.GPU),
-        Explains(("no-driver", "device-nodes-missing"), "A driver that refuses the only GPU unloads again."),
-        Explains(CUDA_FAILS, "CUDA cannot use a GPU that the driver refuses."),
-    ),
-)
+@rule("GD144", advice=lambda _: _FIXES, severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER)
+@explains(("gpu-count-mismatch",), "The driver refuses a GPU whose BAR has no address.", Join.GPU)
+@explains(("no-driver", "device-nodes-missing"), "A driver that refuses the only GPU unloads again.")
+@explains(CUDA_FAILS, "CUDA cannot use a GPU that the driver refuses.")
 def pci_bar_not_assigned(gpu: GpuView) -> Problems:
     """PCI BAR of the GPU has no address."""
     if not gpu.machine.site.has_pci:

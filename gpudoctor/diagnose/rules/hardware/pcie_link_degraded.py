@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gpudoctor.derive import GpuView, not_applicable
-from gpudoctor.diagnose.rule import GPU_IS_SLOW, Explains, Join, rule
+from gpudoctor.diagnose.rule import GPU_IS_SLOW, Join, explains, rule
 from gpudoctor.diagnose.rules.hardware.pcie_link import bus_faults, link_faults
 from gpudoctor.findings import REBOOT, ROOT, Action, Fix, FixKind, Impact, Level, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import TEXT, Missing
@@ -15,8 +15,8 @@ from gpudoctor.snapshot import TEXT, Missing
     predicts=False,
     sees_more_at=Level.TRAIN,
     bears_on_training=True,
-    explains=(Explains(GPU_IS_SLOW, "On a slow link the GPU waits for its data.", Join.GPU),),
 )
+@explains(GPU_IS_SLOW, "On a slow link the GPU waits for its data.", Join.GPU)
 def pcie_link_degraded(gpu: GpuView) -> Problems:
     """PCIe link runs below its width or speed, or has errors."""
     if not gpu.machine.site.has_pci:

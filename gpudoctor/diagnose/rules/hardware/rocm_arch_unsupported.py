@@ -6,7 +6,7 @@ import msgspec
 
 from gpudoctor.derive import CouldNotTell, FrameworkView, not_applicable
 from gpudoctor.diagnose.advice.system import set_variable, unset
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import DOWNLOAD, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import joined
 from gpudoctor.snapshot import Cause, Missing
@@ -17,14 +17,8 @@ _RDNA = re.compile(r"gfx(1\d)([0-9a-f])([0-9a-f])")
 """Targets of RDNA. Those with one major and minor version have the same instructions (LLVM, AMDGPUUsage: generic processors)."""
 
 
-@rule(
-    "GD115",
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-    domain=Domain.ENVIRONMENT,
-    predicts=False,
-    explains=(Explains(TRAINING_FAILS, "The first kernel launch fails on a GPU without kernels in the build.", Join.FRAMEWORK),),
-)
+@rule("GD115", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, domain=Domain.ENVIRONMENT, predicts=False)
+@explains(TRAINING_FAILS, "The first kernel launch fails on a GPU without kernels in the build.", Join.FRAMEWORK)
 def rocm_arch_unsupported(framework: FrameworkView) -> Problems:
     """ROCm build has no kernels for this AMD GPU."""
     if framework.observed.rocm_build is not True:

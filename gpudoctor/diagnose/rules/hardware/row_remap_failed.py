@@ -3,22 +3,13 @@ from __future__ import annotations
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.xids import ROW_REMAP_FAILED
 from gpudoctor.diagnose.advice.hardware import last_xid, replace
-from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rule import Join, explains, rule
 from gpudoctor.findings import Evidence, Impact, Problem, Problems, Rung, Severity
 
 
-@rule(
-    "GD106",
-    advice=lambda _: (replace(),),
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.AT_RISK,
-    predicts=False,
-    explains=(
-        Explains(("row-remap-pending",), "A row that cannot be remapped stays pending.", Join.GPU),
-        Explains(("spare-rows-exhausted",), "Remapping fails when the bank has no spare rows left.", Join.GPU),
-    ),
-)
+@rule("GD106", advice=lambda _: (replace(),), severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.AT_RISK, predicts=False)
+@explains(("row-remap-pending",), "A row that cannot be remapped stays pending.", Join.GPU)
+@explains(("spare-rows-exhausted",), "Remapping fails when the bank has no spare rows left.", Join.GPU)
 def row_remap_failed(gpu: GpuView) -> Problems:
     """Row remapping failed: a bad GPU memory row stays in use."""
     rows = gpu.remapped_rows

@@ -2,20 +2,14 @@ from __future__ import annotations
 
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.advice.damaged_files import damage_text, replace_damaged
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import Evidence, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import first, one_of
 
 
-@rule(
-    "GD419",
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-    explains=(
-        Explains(("cuda-library-missing", "cudnn-missing"), "The loader skips a damaged file and finds no other.", Join.FRAMEWORK),
-        Explains(TRAINING_FAILS, "The framework cannot load the library, so it fails or uses the CPU.", Join.FRAMEWORK),
-    ),
-)
+@rule("GD419", severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
+@explains(("cuda-library-missing", "cudnn-missing"), "The loader skips a damaged file and finds no other.", Join.FRAMEWORK)
+@explains(TRAINING_FAILS, "The framework cannot load the library, so it fails or uses the CPU.", Join.FRAMEWORK)
 def cuda_library_damaged(framework: FrameworkView) -> Problems:
     """A CUDA library file is damaged."""
     found = framework.damaged_libraries

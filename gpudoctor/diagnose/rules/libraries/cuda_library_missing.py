@@ -5,7 +5,7 @@ from gpudoctor.derive.cuda_libraries import takes_system_cuda
 from gpudoctor.derive.libraries import same_name
 from gpudoctor.derive.packages import source_of
 from gpudoctor.diagnose.advice.installing import install_framework
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.diagnose.rules.libraries.install_missing import install_libraries
 from gpudoctor.diagnose.rules.libraries.missing import missing_from_machine
 from gpudoctor.diagnose.rules.libraries.planned import install_with_extra, known_release, planned_framework
@@ -19,15 +19,13 @@ from gpudoctor.snapshot import Missing
     advice=lambda machine: tuple(install_libraries(machine, "cuda-library-missing")),
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
-    explains=(
-        Explains(
-            ("cudnn-missing", "libdevice-not-found", "ptxas-not-found"),
-            "The packages that contain CUDA's libraries contain these files too.",
-            Join.FRAMEWORK,
-        ),
-        Explains(TRAINING_FAILS, "Without the library the framework fails to import or uses the CPU.", Join.FRAMEWORK),
-    ),
 )
+@explains(
+    ("cudnn-missing", "libdevice-not-found", "ptxas-not-found"),
+    "The packages that contain CUDA's libraries contain these files too.",
+    Join.FRAMEWORK,
+)
+@explains(TRAINING_FAILS, "Without the library the framework fails to import or uses the CPU.", Join.FRAMEWORK)
 def cuda_library_missing(framework: FrameworkView) -> Problems:
     """A CUDA library that the framework needs is not installed."""
     if framework.machine.supposed:

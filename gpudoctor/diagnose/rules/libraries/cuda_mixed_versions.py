@@ -11,7 +11,7 @@ from gpudoctor.diagnose.advice.installing import install
 from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.shell import keep_only
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import LibraryFile, LibraryUse, Missing, TextLog
 from gpudoctor.versions import Version
@@ -20,13 +20,8 @@ _FOLDER = re.compile(r"/\S{0,200}/cuda-(?P<release>\d{1,2}\.\d)(?=/|$)")
 """Where NVIDIA's installers put a toolkit."""
 
 
-@rule(
-    "GD406",
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.AT_RISK,
-    explains=(Explains(TRAINING_FAILS, "A library for another CUDA fails to load, or loads a second CUDA runtime into the process."),),
-)
+@rule("GD406", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.AT_RISK)
+@explains(TRAINING_FAILS, "A library for another CUDA fails to load, or loads a second CUDA runtime into the process.")
 def cuda_mixed_versions(environment: EnvironmentView) -> Problems:
     """CUDA libraries of two major versions are mixed."""
     machine = environment.machine

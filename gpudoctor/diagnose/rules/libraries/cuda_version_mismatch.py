@@ -11,7 +11,7 @@ from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.derive.wheel_platform import has_wheel
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import newest, works_here
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.diagnose.rules.libraries.install_missing import install_libraries
 from gpudoctor.diagnose.rules.libraries.planned import packages_in_extra
 from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
@@ -28,21 +28,13 @@ _ARCHIVE = "https://developer.nvidia.com/cuda-toolkit-archive"
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     impact=Impact.AT_RISK,
-    explains=(
-        Explains(
-            (
-                "cuda-library-missing",
-                "cudnn-missing",
-                "cuda-libs-not-on-loader-path",
-                "pip-nvidia-libs-not-on-path",
-                "cuda-library-damaged",
-            ),
-            "The build needs library files that the system's CUDA version does not have.",
-        ),
-        Explains(("cudnn-version-mismatch", "cudnn-wrong-major"), "Each cuDNN is built for one CUDA version, so it changes with CUDA."),
-        Explains(TRAINING_FAILS, "Without CUDA's libraries the framework fails to import or uses the CPU."),
-    ),
 )
+@explains(
+    ("cuda-library-missing", "cudnn-missing", "cuda-libs-not-on-loader-path", "pip-nvidia-libs-not-on-path", "cuda-library-damaged"),
+    "The build needs library files that the system's CUDA version does not have.",
+)
+@explains(("cudnn-version-mismatch", "cudnn-wrong-major"), "Each cuDNN is built for one CUDA version, so it changes with CUDA.")
+@explains(TRAINING_FAILS, "Without CUDA's libraries the framework fails to import or uses the CPU.")
 def cuda_version_mismatch(environment: EnvironmentView) -> Problems:
     """System CUDA version does not match the framework's build."""
     machine = environment.machine

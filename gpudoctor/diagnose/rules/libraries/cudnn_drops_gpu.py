@@ -9,7 +9,7 @@ from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.diagnose.advice.gpu_code import capability_evidence, models
 from gpudoctor.diagnose.advice.installing import other_builds
 from gpudoctor.diagnose.advice.packages import install_fix
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.diagnose.rules.libraries.cudnn import only_part
 from gpudoctor.findings import Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.frameworks import framework_of
@@ -19,12 +19,8 @@ from gpudoctor.snapshot import Missing
 from gpudoctor.versions import Version
 
 
-@rule(
-    "GD411",
-    severity=Severity.ERROR,
-    breaks=Rung.TRAINED,
-    explains=(Explains(TRAINING_FAILS, "Convolutions fail on a GPU that cuDNN has no kernels for.", Join.FRAMEWORK),),
-)
+@rule("GD411", severity=Severity.ERROR, breaks=Rung.TRAINED)
+@explains(TRAINING_FAILS, "Convolutions fail on a GPU that cuDNN has no kernels for.", Join.FRAMEWORK)
 def cudnn_drops_gpu(framework: FrameworkView) -> Problems:
     """cuDNN has no kernels for this GPU."""
     found, cudnn = framework.cudnn, _release(framework)

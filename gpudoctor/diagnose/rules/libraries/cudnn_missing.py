@@ -2,19 +2,14 @@ from __future__ import annotations
 
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.libraries import same_name
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.diagnose.rules.libraries.install_missing import install_libraries
 from gpudoctor.diagnose.rules.libraries.missing import missing_from_machine
 from gpudoctor.findings import Problems, Rung, Severity
 
 
-@rule(
-    "GD402",
-    advice=lambda machine: tuple(install_libraries(machine, "cudnn-missing")),
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-    explains=(Explains(TRAINING_FAILS, "Without cuDNN TensorFlow uses the CPU, and PyTorch and JAX fail to start.", Join.FRAMEWORK),),
-)
+@rule("GD402", advice=lambda machine: tuple(install_libraries(machine, "cudnn-missing")), severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
+@explains(TRAINING_FAILS, "Without cuDNN TensorFlow uses the CPU, and PyTorch and JAX fail to start.", Join.FRAMEWORK)
 def cudnn_missing(framework: FrameworkView) -> Problems:
     """cuDNN is not installed."""
     lost = tuple(use for use in framework.missing_libraries if use.component == "cudnn" and not same_name(use))

@@ -3,7 +3,7 @@ from __future__ import annotations
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.libraries import PATH, copy_in_wheel, folder
 from gpudoctor.diagnose.advice.shell import put_first
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.diagnose.rules.libraries.other_copies import conflict_text, copy_evidence, severity_of
 from gpudoctor.findings import Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import LibraryFile, LibraryUse
@@ -13,19 +13,13 @@ _OTHERS = {"system", "toolkit", "conda"}
 _IN_WHEELS = ("/site-packages/nvidia/", "/dist-packages/nvidia/")
 
 
-@rule(
-    "GD408",
-    severity=Severity.ERROR,
-    breaks=Rung.TRAINED,
-    explains=(
-        Explains(
-            ("cudnn-version-mismatch", "cudnn-wrong-major", "cudnn-drops-gpu"),
-            "The cuDNN that would be loaded is not the one installed for the framework.",
-            Join.FRAMEWORK,
-        ),
-        Explains(TRAINING_FAILS, "The framework refuses a cuDNN that is older than its build needs.", Join.FRAMEWORK),
-    ),
+@rule("GD408", severity=Severity.ERROR, breaks=Rung.TRAINED)
+@explains(
+    ("cudnn-version-mismatch", "cudnn-wrong-major", "cudnn-drops-gpu"),
+    "The cuDNN that would be loaded is not the one installed for the framework.",
+    Join.FRAMEWORK,
 )
+@explains(TRAINING_FAILS, "The framework refuses a cuDNN that is older than its build needs.", Join.FRAMEWORK)
 def cudnn_shadowed_by_system(framework: FrameworkView) -> Problems:
     """System cuDNN shadows the environment's cuDNN package."""
     for use in framework.libraries_used:

@@ -3,17 +3,13 @@ from __future__ import annotations
 from gpudoctor.derive import FrameworkView, known
 from gpudoctor.derive.cuda_libraries import Origin, unlike
 from gpudoctor.derive.specifiers import below
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.diagnose.rules.libraries.cudnn import cudnn_evidence, install_cudnn, loaded_cudnn, only_part
 from gpudoctor.findings import Problem, Problems, Rung, Severity
 
 
-@rule(
-    "GD410",
-    severity=Severity.ERROR,
-    breaks=Rung.TRAINED,
-    explains=(Explains(TRAINING_FAILS, "The framework refuses a cuDNN that is older than the one it was built with.", Join.FRAMEWORK),),
-)
+@rule("GD410", severity=Severity.ERROR, breaks=Rung.TRAINED)
+@explains(TRAINING_FAILS, "The framework refuses a cuDNN that is older than the one it was built with.", Join.FRAMEWORK)
 def cudnn_version_mismatch(framework: FrameworkView) -> Problems:
     """cuDNN is older than the framework needs."""
     found = framework.cudnn

@@ -2,21 +2,15 @@ from __future__ import annotations
 
 from gpudoctor.derive import FrameworkView, known, not_applicable
 from gpudoctor.derive.cuda_libraries import Origin, unlike
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.diagnose.rules.libraries.cudnn import cudnn_evidence, install_cudnn, loaded_cudnn, only_part
 from gpudoctor.findings import Problem, Problems, Rung, Severity
 
 
-@rule(
-    "GD409",
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-    explains=(
-        Explains(("cudnn-missing",), "The build looks for its own major version by file name.", Join.FRAMEWORK),
-        Explains(("cudnn-drops-gpu",), "The cuDNN without the kernels is not the version that the build needs.", Join.FRAMEWORK),
-        Explains(TRAINING_FAILS, "TensorFlow registers no GPU with the wrong cuDNN; PyTorch and JAX stop with an error.", Join.FRAMEWORK),
-    ),
-)
+@rule("GD409", severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
+@explains(("cudnn-missing",), "The build looks for its own major version by file name.", Join.FRAMEWORK)
+@explains(("cudnn-drops-gpu",), "The cuDNN without the kernels is not the version that the build needs.", Join.FRAMEWORK)
+@explains(TRAINING_FAILS, "TensorFlow registers no GPU with the wrong cuDNN; PyTorch and JAX stop with an error.", Join.FRAMEWORK)
 def cudnn_wrong_major(framework: FrameworkView) -> Problems:
     """cuDNN has the wrong major version."""
     found = framework.cudnn

@@ -6,7 +6,7 @@ from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.libraries import PATH, copy_in_wheel, folder
 from gpudoctor.derive.other_copies import OtherCopy
 from gpudoctor.diagnose.advice.shell import keep_only, put_first
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.diagnose.rules.libraries.other_copies import conflict_text, copy_evidence, severity_of
 from gpudoctor.findings import Evidence, Fix, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree, first
@@ -15,21 +15,14 @@ from gpudoctor.snapshot import FoundBy, LibraryFile, LibraryUse
 _WORST_FIRST = ("major", "older", "other", "", "same")
 
 
-@rule(
-    "GD407",
-    severity=Severity.ERROR,
-    breaks=Rung.TRAINED,
-    impact=Impact.AT_RISK,
-    explains=(
-        Explains(
-            ("cudnn-shadowed-by-system", "nccl-version-conflict", "cudnn-version-mismatch", "cudnn-wrong-major", "cudnn-drops-gpu"),
-            "The wrong copy would be loaded from the folder in LD_LIBRARY_PATH.",
-            Join.FRAMEWORK,
-        ),
-        Explains(TRAINING_FAILS, "The copy in LD_LIBRARY_PATH does not work with the framework.", Join.FRAMEWORK),
-        Explains(("cuda-version-mismatch", "cuda-mixed-versions"), "The folder in LD_LIBRARY_PATH belongs to another CUDA version."),
-    ),
+@rule("GD407", severity=Severity.ERROR, breaks=Rung.TRAINED, impact=Impact.AT_RISK)
+@explains(
+    ("cudnn-shadowed-by-system", "nccl-version-conflict", "cudnn-version-mismatch", "cudnn-wrong-major", "cudnn-drops-gpu"),
+    "The wrong copy would be loaded from the folder in LD_LIBRARY_PATH.",
+    Join.FRAMEWORK,
 )
+@explains(TRAINING_FAILS, "The copy in LD_LIBRARY_PATH does not work with the framework.", Join.FRAMEWORK)
+@explains(("cuda-version-mismatch", "cuda-mixed-versions"), "The folder in LD_LIBRARY_PATH belongs to another CUDA version.")
 def ld_library_path_shadowing(framework: FrameworkView) -> Problems:
     """LD_LIBRARY_PATH shadows the framework's own libraries."""
     found = list(_shadowing(framework))

@@ -2,20 +2,14 @@ from __future__ import annotations
 
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.libraries import is_lost
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.diagnose.rules.libraries.xla import name_folder_or_install, search_evidence, xla_severity
 from gpudoctor.findings import Problem, Problems, Rung, Severity
 
 
-@rule(
-    "GD412",
-    severity=Severity.ERROR,
-    breaks=Rung.TRAINED,
-    explains=(
-        Explains(("ptxas-not-found",), "The package that contains libdevice contains ptxas too.", Join.FRAMEWORK),
-        Explains(TRAINING_FAILS, "XLA cannot compile exp, tanh or pow without libdevice.", Join.FRAMEWORK),
-    ),
-)
+@rule("GD412", severity=Severity.ERROR, breaks=Rung.TRAINED)
+@explains(("ptxas-not-found",), "The package that contains libdevice contains ptxas too.", Join.FRAMEWORK)
+@explains(TRAINING_FAILS, "XLA cannot compile exp, tanh or pow without libdevice.", Join.FRAMEWORK)
 def libdevice_not_found(framework: FrameworkView) -> Problems:
     """XLA cannot find libdevice.10.bc."""
     use = framework.xla_file("libdevice")

@@ -2,19 +2,15 @@ from __future__ import annotations
 
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.libraries import is_lost
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.diagnose.rules.libraries.xla import name_folder_or_install, search_evidence, xla_severity
 from gpudoctor.findings import Confidence, Fix, FixKind, Problem, Problems, Rung, Severity
 
 _BY_DRIVER = "--xla_gpu_unsafe_fallback_to_driver_on_ptxas_not_found"
 
 
-@rule(
-    "GD413",
-    severity=Severity.ERROR,
-    breaks=Rung.TRAINED,
-    explains=(Explains(TRAINING_FAILS, "XLA cannot compile for the GPU without ptxas.", Join.FRAMEWORK),),
-)
+@rule("GD413", severity=Severity.ERROR, breaks=Rung.TRAINED)
+@explains(TRAINING_FAILS, "XLA cannot compile for the GPU without ptxas.", Join.FRAMEWORK)
 def ptxas_not_found(framework: FrameworkView) -> Problems:
     """XLA cannot find ptxas."""
     use = framework.xla_assembler

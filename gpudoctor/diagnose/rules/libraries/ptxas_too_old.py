@@ -6,20 +6,15 @@ from gpudoctor import versions
 from gpudoctor.derive import EffectiveCuda, FrameworkView, known, not_applicable
 from gpudoctor.derive.gpu_code import capability
 from gpudoctor.diagnose.advice.packages import install_fix
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.diagnose.rules.libraries.xla import name_folder
 from gpudoctor.findings import Confidence, Evidence, Fix, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.matrix import CudaRelease
 from gpudoctor.snapshot import Cause, LibraryFile, LibraryUse, Missing
 
 
-@rule(
-    "GD414",
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.PARTLY,
-    explains=(Explains(TRAINING_FAILS, "XLA cannot compile for the GPU with a ptxas that is too old.", Join.FRAMEWORK),),
-)
+@rule("GD414", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.PARTLY)
+@explains(TRAINING_FAILS, "XLA cannot compile for the GPU with a ptxas that is too old.", Join.FRAMEWORK)
 def ptxas_too_old(framework: FrameworkView) -> Problems:
     """XLA would use a ptxas that is too old."""
     use, matrix = framework.xla_assembler, framework.machine.matrix

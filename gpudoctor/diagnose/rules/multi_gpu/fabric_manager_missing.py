@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.views.fabric import ManagerPlace
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.fabric import ELSEWHERE, START, install_manager, manager_evidence, read_log
 from gpudoctor.findings import Confidence, Domain, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import FabricManager
@@ -14,20 +14,13 @@ _ABSENCE = {
 }
 
 
-@rule(
-    "GD801",
-    severity=Severity.ERROR,
-    breaks=Rung.LIBCUDA,
-    domain=Domain.DRIVER,
-    explains=(
-        Explains(
-            ("gpu-missing-from-cuda", "cuda-init-fails", *TRAINING_FAILS),
-            "cuInit fails with 802 on every GPU until the fabric manager has set up the fabric.",
-        ),
-        Explains(("nvlink-inactive",), "The fabric manager trains the NVLinks to the switches."),
-        Explains(("required-gpus-missing",), "CUDA cannot use any GPU of the fabric."),
-    ),
+@rule("GD801", severity=Severity.ERROR, breaks=Rung.LIBCUDA, domain=Domain.DRIVER)
+@explains(
+    ("gpu-missing-from-cuda", "cuda-init-fails", *TRAINING_FAILS),
+    "cuInit fails with 802 on every GPU until the fabric manager has set up the fabric.",
 )
+@explains(("nvlink-inactive",), "The fabric manager trains the NVLinks to the switches.")
+@explains(("required-gpus-missing",), "CUDA cannot use any GPU of the fabric.")
 def fabric_manager_missing(machine: MachineView) -> Problems:
     """NVLink fabric is not set up: the fabric manager is not running."""
     fabric = machine.fabric

@@ -2,27 +2,17 @@ from __future__ import annotations
 
 from gpudoctor import versions
 from gpudoctor.derive import MachineView, known
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.fabric import complaint, install_manager
 from gpudoctor.findings import Domain, Evidence, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing
 
 
-@rule(
-    "GD802",
-    severity=Severity.ERROR,
-    breaks=Rung.LIBCUDA,
-    domain=Domain.DRIVER,
-    explains=(
-        Explains(("fabric-manager-missing", "fabric-not-ready"), "The fabric manager refuses to start with another driver version."),
-        Explains(
-            ("gpu-missing-from-cuda", "cuda-init-fails", *TRAINING_FAILS),
-            "Without the fabric manager cuInit fails with 802 on every GPU.",
-        ),
-        Explains(("nvlink-inactive",), "The fabric manager trains the NVLinks to the switches."),
-        Explains(("required-gpus-missing",), "CUDA cannot use any GPU of the fabric."),
-    ),
-)
+@rule("GD802", severity=Severity.ERROR, breaks=Rung.LIBCUDA, domain=Domain.DRIVER)
+@explains(("fabric-manager-missing", "fabric-not-ready"), "The fabric manager refuses to start with another driver version.")
+@explains(("gpu-missing-from-cuda", "cuda-init-fails", *TRAINING_FAILS), "Without the fabric manager cuInit fails with 802 on every GPU.")
+@explains(("nvlink-inactive",), "The fabric manager trains the NVLinks to the switches.")
+@explains(("required-gpus-missing",), "CUDA cannot use any GPU of the fabric.")
 def fabric_manager_version_mismatch(machine: MachineView) -> Problems:
     """Fabric manager and driver have different versions."""
     fabric = machine.fabric

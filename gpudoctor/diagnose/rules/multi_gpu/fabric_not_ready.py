@@ -1,25 +1,17 @@
 from __future__ import annotations
 
 from gpudoctor.derive import MachineView, known, not_applicable
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.fabric import RESTART, manager_evidence, read_log
 from gpudoctor.findings import Confidence, Domain, Fix, FixKind, Problem, Problems, Rung, Severity
 
 
-@rule(
-    "GD811",
-    severity=Severity.ERROR,
-    breaks=Rung.LIBCUDA,
-    domain=Domain.DRIVER,
-    explains=(
-        Explains(
-            ("gpu-missing-from-cuda", "cuda-init-fails", *TRAINING_FAILS),
-            "cuInit fails with 802 until the GPUs have registered with the fabric.",
-        ),
-        Explains(("nvlink-inactive",), "NVLinks come up while the fabric is set up."),
-        Explains(("required-gpus-missing",), "CUDA cannot use any GPU of the fabric yet."),
-    ),
+@rule("GD811", severity=Severity.ERROR, breaks=Rung.LIBCUDA, domain=Domain.DRIVER)
+@explains(
+    ("gpu-missing-from-cuda", "cuda-init-fails", *TRAINING_FAILS), "cuInit fails with 802 until the GPUs have registered with the fabric."
 )
+@explains(("nvlink-inactive",), "NVLinks come up while the fabric is set up.")
+@explains(("required-gpus-missing",), "CUDA cannot use any GPU of the fabric yet.")
 def fabric_not_ready(machine: MachineView) -> Problems:
     """NVLink fabric is not ready, although the fabric manager is running."""
     fabric = machine.fabric

@@ -4,7 +4,7 @@ from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.derive.fabric import fabric_of, fifth, in_rack
 from gpudoctor.derive.views.fabric import ManagerPlace
 from gpudoctor.diagnose.advice.system import command_for
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.fabric import RESTART
 from gpudoctor.findings import DOWNLOAD, ROOT, Action, Domain, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import FabricParts
@@ -22,21 +22,11 @@ _INSTALL_IMEX = Fix(
 )
 
 
-@rule(
-    "GD809",
-    severity=Severity.ERROR,
-    breaks=Rung.LIBCUDA,
-    domain=Domain.DRIVER,
-    explains=(
-        Explains(("fabric-manager-missing", "fabric-not-ready"), "The fabric manager of NVLink 5 needs NVLSM and ib_umad."),
-        Explains(
-            ("gpu-missing-from-cuda", "cuda-init-fails", *TRAINING_FAILS),
-            "cuInit fails with 802 on every GPU until the fabric is set up.",
-        ),
-        Explains(("nvlink-inactive",), "NVLinks stay down until the fabric is set up."),
-        Explains(("required-gpus-missing",), "CUDA cannot use any GPU of the fabric."),
-    ),
-)
+@rule("GD809", severity=Severity.ERROR, breaks=Rung.LIBCUDA, domain=Domain.DRIVER)
+@explains(("fabric-manager-missing", "fabric-not-ready"), "The fabric manager of NVLink 5 needs NVLSM and ib_umad.")
+@explains(("gpu-missing-from-cuda", "cuda-init-fails", *TRAINING_FAILS), "cuInit fails with 802 on every GPU until the fabric is set up.")
+@explains(("nvlink-inactive",), "NVLinks stay down until the fabric is set up.")
+@explains(("required-gpus-missing",), "CUDA cannot use any GPU of the fabric.")
 def fabric_prerequisites_missing(machine: MachineView) -> Problems:
     """NVLink 5 fabric cannot start: NVLSM or ib_umad is missing."""
     gpus = [gpu for gpu in machine.hardware if fabric_of(gpu) and fifth(gpu)]

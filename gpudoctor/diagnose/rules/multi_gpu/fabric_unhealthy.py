@@ -7,7 +7,7 @@ import msgspec
 
 from gpudoctor.derive import GpuView, not_applicable, offered
 from gpudoctor.derive.fabric import INCOMPATIBLE_FIRMWARE, SET_ON_SWITCHES, configuration, fabric_of, flaws, in_rack, recovering
-from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rule import Join, explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
 from gpudoctor.findings import REBOOT, ROOT, Action, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing
@@ -15,17 +15,9 @@ from gpudoctor.snapshot import Missing
 _RESET = Fix("Stop all processes and reset all GPUs of the fabric", "sudo nvidia-smi --gpu-reset", (ROOT,), action=Action.RESET_GPU)
 
 
-@rule(
-    "GD808",
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.AT_RISK,
-    predicts=False,
-    explains=(
-        Explains(("all-reduce-failed",), "All-reduce runs over the fabric."),
-        Explains(("nvlink-inactive",), "A GPU with a bad fabric connection has links down.", Join.GPU),
-    ),
-)
+@rule("GD808", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.AT_RISK, predicts=False)
+@explains(("all-reduce-failed",), "All-reduce runs over the fabric.")
+@explains(("nvlink-inactive",), "A GPU with a bad fabric connection has links down.", Join.GPU)
 def fabric_unhealthy(gpu: GpuView) -> Problems:
     """GPU has an unhealthy NVLink fabric connection."""
     fabric = gpu.fabric

@@ -3,7 +3,7 @@ from __future__ import annotations
 from gpudoctor.derive import CouldNotTell, GpuView, MachineView, known, not_applicable
 from gpudoctor.derive.all_reduce import Result, detail, result
 from gpudoctor.diagnose.advice.system import DISABLE_P2P, command_for
-from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rule import explains, rule
 from gpudoctor.findings import REBOOT, ROOT, Confidence, Domain, Evidence, Fix, FixKind, Impact, Level, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import joined
 from gpudoctor.snapshot import AllReduce, Cause, CudaDevice, Missing, NvmlGpu, is_absent
@@ -28,15 +28,9 @@ _TRY_WITHOUT = Fix("Test training without NCCL peer-to-peer transfers", "NCCL_P2
 
 
 @rule(
-    "GD804",
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.PARTLY,
-    domain=Domain.DRIVER,
-    predicts=False,
-    seen_at=Level.FULL,
-    explains=(Explains(("all-reduce-failed",), "All-reduce sends data from GPU to GPU."),),
+    "GD804", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.PARTLY, domain=Domain.DRIVER, predicts=False, seen_at=Level.FULL
 )
+@explains(("all-reduce-failed",), "All-reduce sends data from GPU to GPU.")
 def nccl_p2p_acs_iommu(machine: MachineView) -> Problems:
     """IOMMU or PCIe ACS breaks peer-to-peer transfers between GPUs."""
     runs = machine.gpu_all_reduces

@@ -5,22 +5,15 @@ from gpudoctor.derive.libraries import PATH, folder
 from gpudoctor.derive.other_copies import OtherCopy
 from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
 from gpudoctor.diagnose.advice.shell import keep_only, put_first
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import Action, Domain, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import FoundBy, LibraryFile, Missing
 from gpudoctor.versions import Version
 
 
-@rule(
-    "GD805",
-    severity=Severity.ERROR,
-    breaks=Rung.TRAINED,
-    domain=Domain.ENVIRONMENT,
-    explains=(
-        Explains(("all-reduce-failed",), "NCCL runs the all-reduce, and the wrong version may fail.", Join.FRAMEWORK),
-        Explains(TRAINING_FAILS, "PyTorch fails to import if NCCL lacks functions that it links.", Join.FRAMEWORK),
-    ),
-)
+@rule("GD805", severity=Severity.ERROR, breaks=Rung.TRAINED, domain=Domain.ENVIRONMENT)
+@explains(("all-reduce-failed",), "NCCL runs the all-reduce, and the wrong version may fail.", Join.FRAMEWORK)
+@explains(TRAINING_FAILS, "PyTorch fails to import if NCCL lacks functions that it links.", Join.FRAMEWORK)
 def nccl_version_conflict(framework: FrameworkView) -> Problems:
     """Wrong NCCL version would be loaded."""
     use = next((use for use in framework.libraries_used if use.component == "nccl"), None)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import GpuView, known, offered
 from gpudoctor.derive.xids import NVLINK_ERRORS
 from gpudoctor.diagnose.advice.hardware import last_xid, reset
-from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rule import Join, explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import counted
@@ -20,17 +20,9 @@ _FAILED = "link_recovery_failed_events"
 _RESEAT = Fix("Reseat the module or NVLink bridge; then have the GPU, cable or switch replaced.", kind=FixKind.ELSE)
 
 
-@rule(
-    "GD810",
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.AT_RISK,
-    predicts=False,
-    explains=(
-        Explains(("all-reduce-failed",), "All-reduce runs over the NVLinks."),
-        Explains(("nvlink-inactive",), "A link that cannot recover goes down.", Join.GPU),
-    ),
-)
+@rule("GD810", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.AT_RISK, predicts=False)
+@explains(("all-reduce-failed",), "All-reduce runs over the NVLinks.")
+@explains(("nvlink-inactive",), "A link that cannot recover goes down.", Join.GPU)
 def nvlink_errors(gpu: GpuView) -> Problems:
     """NVLink errors: counters are rising, or the driver logged errors."""
     logged = gpu.xids(*NVLINK_ERRORS)

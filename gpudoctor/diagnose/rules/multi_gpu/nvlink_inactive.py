@@ -4,7 +4,7 @@ from gpudoctor.derive import GpuView, known, not_applicable
 from gpudoctor.derive.fabric import fabric_of
 from gpudoctor.diagnose.advice.hardware import reset
 from gpudoctor.diagnose.advice.system import read_log
-from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rule import explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
 from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, NvLink
@@ -13,14 +13,8 @@ _RETRAIN = Fix("Restart the fabric manager; it retrains the links", "sudo system
 _RESEAT = Fix("Reseat the NVLink bridge or the module; then have the vendor check the GPU.", needs=(ROOT, REBOOT), kind=FixKind.ELSE)
 
 
-@rule(
-    "GD803",
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.SLOWER,
-    predicts=False,
-    explains=(Explains(("all-reduce-failed",), "All-reduce runs over the NVLinks."),),
-)
+@rule("GD803", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.SLOWER, predicts=False)
+@explains(("all-reduce-failed",), "All-reduce runs over the NVLinks.")
 def nvlink_inactive(gpu: GpuView) -> Problems:
     """NVLinks are down."""
     if gpu.nvml.mig_enabled is True:

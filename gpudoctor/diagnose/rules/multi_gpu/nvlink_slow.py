@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.hardware import reset
-from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rule import explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
 from gpudoctor.findings import REBOOT, ROOT, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree
@@ -13,14 +13,8 @@ _TOLERANCE = 0.98
 _RESEAT = Fix("Reseat the module or NVLink bridge; then have the vendor check the GPU.", needs=(ROOT, REBOOT), kind=FixKind.ELSE)
 
 
-@rule(
-    "GD841",
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.SLOWER,
-    predicts=False,
-    explains=(Explains(("all-reduce-failed",), "All-reduce runs over the NVLinks."),),
-)
+@rule("GD841", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.SLOWER, predicts=False)
+@explains(("all-reduce-failed",), "All-reduce runs over the NVLinks.")
 def nvlink_slow(gpu: GpuView) -> Problems:
     """NVLink runs below the speed of the others."""
     links = _speeds(gpu.nvlinks)

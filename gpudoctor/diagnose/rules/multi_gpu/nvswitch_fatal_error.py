@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gpudoctor.derive import MachineView, Site, known
 from gpudoctor.diagnose.advice.kernel_log import excerpt
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.findings import REBOOT, ROOT, Action, Confidence, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import first
 from gpudoctor.matrix import Matrix
@@ -12,18 +12,10 @@ _FATAL, _ALWAYS = "fatal", "always-fatal"
 _SCOPE = {_FATAL: "fatal to one port and the GPU behind it", _ALWAYS: "fatal to the whole fabric"}
 
 
-@rule(
-    "GD840",
-    severity=Severity.ERROR,
-    breaks=Rung.TRAINED,
-    impact=Impact.AT_RISK,
-    predicts=False,
-    explains=(
-        Explains(("nvlink-inactive", "all-reduce-failed"), "A fatal error stops traffic on a port or on the whole fabric."),
-        Explains(("gpu-errors-logged",), "The GPUs behind the switch log Xid 74 or 45."),
-        Explains(("cuda-init-fails", *TRAINING_FAILS), "CUDA may fail to start until switches and GPUs are reset."),
-    ),
-)
+@rule("GD840", severity=Severity.ERROR, breaks=Rung.TRAINED, impact=Impact.AT_RISK, predicts=False)
+@explains(("nvlink-inactive", "all-reduce-failed"), "A fatal error stops traffic on a port or on the whole fabric.")
+@explains(("gpu-errors-logged",), "The GPUs behind the switch log Xid 74 or 45.")
+@explains(("cuda-init-fails", *TRAINING_FAILS), "CUDA may fail to start until switches and GPUs are reset.")
 def nvswitch_fatal_error(machine: MachineView) -> Problems:
     """NVSwitch logged a fatal error (SXid)."""
     log = known(machine.observed.kernel_log, Rung.KERNEL_DRIVER)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.derive.device_nodes import all_withheld
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
 from gpudoctor.findings import ROOT, Action, Confidence, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing
@@ -27,15 +27,10 @@ _RESTART_POD = Fix("Delete the pod; its controller starts a new one.", action=Ac
     severity=Severity.ERROR,
     breaks=Rung.DEVICE_NODE,
     predicts=False,
-    explains=(
-        Explains(("device-permission-denied",), "The control group blocks what the file's permissions allow."),
-        Explains(
-            ("gpu-missing-from-cuda", "cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS),
-            "CUDA cannot open the device files.",
-        ),
-        Explains(("required-gpus-missing",), "The container cannot open a GPU."),
-    ),
 )
+@explains(("device-permission-denied",), "The control group blocks what the file's permissions allow.")
+@explains(("gpu-missing-from-cuda", "cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "CUDA cannot open the device files.")
+@explains(("required-gpus-missing",), "The container cannot open a GPU.")
 def container_cgroup_device_lost(machine: MachineView) -> Problems:
     """Container's cgroup blocks the GPU's device files."""
     container = machine.inside_container

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gpudoctor.derive import MachineView, known
 from gpudoctor.diagnose.advice.shell import put_first
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.diagnose.rules.platform.container import product
 from gpudoctor.findings import ROOT, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree
@@ -12,19 +12,10 @@ _RUN_LDCONFIG = Fix("Run ldconfig in the container, as root", "ldconfig", (ROOT,
 _SET_BY_APPTAINER = "/.singularity.d"
 
 
-@rule(
-    "GD304",
-    severity=Severity.ERROR,
-    breaks=Rung.LIBCUDA,
-    explains=(
-        Explains(("libcuda-not-on-loader-path",), "The loader's cache does not list the mounted libcuda."),
-        Explains(
-            ("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS),
-            "Without libcuda, CUDA finds no GPU.",
-        ),
-        Explains(("required-gpus-missing",), "The container has no usable GPU."),
-    ),
-)
+@rule("GD304", severity=Severity.ERROR, breaks=Rung.LIBCUDA)
+@explains(("libcuda-not-on-loader-path",), "The loader's cache does not list the mounted libcuda.")
+@explains(("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "Without libcuda, CUDA finds no GPU.")
+@explains(("required-gpus-missing",), "The container has no usable GPU.")
 def container_ldcache_stale(machine: MachineView) -> Problems:
     """Loader does not find the driver libraries mounted in the container."""
     container = machine.inside_container

@@ -4,7 +4,7 @@ import msgspec
 
 from gpudoctor.derive import MachineView, not_applicable, or_none
 from gpudoctor.derive.views.container import CAPABILITIES, DEVICES, ContainerView
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.diagnose.rules.platform.container import NO_DEVICES, device_files, image_argument, product, requests
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
 from gpudoctor.findings import ROOT, Action, Confidence, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
@@ -51,20 +51,10 @@ def _start_anew(machine: MachineView) -> tuple[Fix, ...]:
     return (way,) if way else _START_ANEW
 
 
-@rule(
-    "GD301",
-    advice=_start_anew,
-    severity=Severity.ERROR,
-    breaks=Rung.DEVICE_NODE,
-    explains=(
-        Explains(("no-driver", "device-permission-denied"), "The driver is on the host, and the container has no device files for it."),
-        Explains(
-            ("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS),
-            "Without device files or libcuda, CUDA finds no GPU.",
-        ),
-        Explains(("required-gpus-missing",), "The container has no usable GPU."),
-    ),
-)
+@rule("GD301", advice=_start_anew, severity=Severity.ERROR, breaks=Rung.DEVICE_NODE)
+@explains(("no-driver", "device-permission-denied"), "The driver is on the host, and the container has no device files for it.")
+@explains(("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "Without device files or libcuda, CUDA finds no GPU.")
+@explains(("required-gpus-missing",), "The container has no usable GPU.")
 def container_no_gpu_access(machine: MachineView) -> Problems:
     """Container was started without GPU access."""
     container = machine.inside_container

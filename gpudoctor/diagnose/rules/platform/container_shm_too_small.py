@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gpudoctor.derive import MachineView, applicable, known, not_applicable
 from gpudoctor.diagnose.advice.remedies import remedy
-from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rule import explains, rule
 from gpudoctor.diagnose.rules.platform.container import image_argument
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
 from gpudoctor.findings import Action, Evidence, Fix, Impact, Problem, Problems, Rung, Severity
@@ -20,8 +20,8 @@ _IN_POD = Fix("Mount an emptyDir with medium: Memory at /dev/shm in the pod.", a
     breaks=Rung.TRAINED,
     impact=Impact.AT_RISK,
     predicts=False,
-    explains=(Explains(("all-reduce-failed",), "NCCL allocates its buffers in /dev/shm."),),
 )
+@explains(("all-reduce-failed",), "NCCL allocates its buffers in /dev/shm.")
 def container_shm_too_small(machine: MachineView) -> Problems:
     """Shared memory (/dev/shm) is too small in this container."""
     container = machine.inside_container

@@ -3,7 +3,7 @@ from __future__ import annotations
 from gpudoctor.derive import MachineView, Site, not_applicable
 from gpudoctor.derive.views.container import DEVICES
 from gpudoctor.diagnose.advice.system import command_for
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.diagnose.rules.platform.cdi import GENERATE
 from gpudoctor.diagnose.rules.platform.container import NO_DEVICES, device_files, product, requests
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
@@ -42,18 +42,12 @@ _LIST_RUNTIMES = Fix(
     advice=lambda machine: _install(machine.site, engine_in_text(machine) or "docker"),
     severity=Severity.ERROR,
     breaks=Rung.DEVICE_NODE,
-    explains=(
-        Explains(
-            ("container-no-gpu-access", "container-cdi-spec-missing"),
-            "The toolkit adds GPUs to containers and generates CDI specifications.",
-        ),
-        Explains(
-            ("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS),
-            "Without device files or libcuda, CUDA finds no GPU.",
-        ),
-        Explains(("required-gpus-missing",), "The container has no usable GPU."),
-    ),
 )
+@explains(
+    ("container-no-gpu-access", "container-cdi-spec-missing"), "The toolkit adds GPUs to containers and generates CDI specifications."
+)
+@explains(("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "Without device files or libcuda, CUDA finds no GPU.")
+@explains(("required-gpus-missing",), "The container has no usable GPU.")
 def container_toolkit_missing(machine: MachineView) -> Problems:
     """NVIDIA Container Toolkit is not installed or not configured."""
     if not machine.site.container:

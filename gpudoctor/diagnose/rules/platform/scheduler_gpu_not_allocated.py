@@ -4,7 +4,7 @@ import msgspec
 
 from gpudoctor.derive import MachineView, applicable, known
 from gpudoctor.derive.device_nodes import all_withheld
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
 from gpudoctor.findings import Action, Confidence, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Allocation, Cause, DeviceNodes, KernelDriver, Missing, Pci, is_absent
@@ -28,18 +28,13 @@ _REQUEST = {
     breaks=Rung.DEVICE_NODE,
     domain=Domain.JOB,
     predicts=False,
-    explains=(
-        Explains(
-            ("container-no-gpu-access", "cuda-visible-devices-masked", "device-permission-denied"),
-            "The scheduler hides GPUs that the job did not request.",
-        ),
-        Explains(
-            ("no-gpu", "cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS),
-            "CUDA sees only the GPUs allocated to the job.",
-        ),
-        Explains(("required-gpus-missing",), "The job has no GPU."),
-    ),
 )
+@explains(
+    ("container-no-gpu-access", "cuda-visible-devices-masked", "device-permission-denied"),
+    "The scheduler hides GPUs that the job did not request.",
+)
+@explains(("no-gpu", "cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "CUDA sees only the GPUs allocated to the job.")
+@explains(("required-gpus-missing",), "The job has no GPU.")
 def scheduler_gpu_not_allocated(machine: MachineView) -> Problems:
     """No GPU is allocated to this job."""
     allocation = applicable(machine.observed.allocation)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gpudoctor.derive import MachineView, known, not_applicable
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.findings import Domain, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Platform
 
@@ -11,21 +11,10 @@ _FIXES = (
 )
 
 
-@rule(
-    "GD309",
-    advice=lambda _: _FIXES,
-    severity=Severity.ERROR,
-    breaks=Rung.KERNEL_DRIVER,
-    domain=Domain.DRIVER,
-    explains=(
-        Explains(
-            ("wsl-driver-stack-broken", "wsl-libcuda-not-on-path", "container-no-gpu-access"),
-            "WSL 1 has no GPU driver interface.",
-        ),
-        Explains(("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "WSL 1 cannot access a GPU."),
-        Explains(("required-gpus-missing",), "WSL 1 cannot access a GPU."),
-    ),
-)
+@rule("GD309", advice=lambda _: _FIXES, severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, domain=Domain.DRIVER)
+@explains(("wsl-driver-stack-broken", "wsl-libcuda-not-on-path", "container-no-gpu-access"), "WSL 1 has no GPU driver interface.")
+@explains(("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "WSL 1 cannot access a GPU.")
+@explains(("required-gpus-missing",), "WSL 1 cannot access a GPU.")
 def wsl1(machine: MachineView) -> Problems:
     """WSL 1 cannot access a GPU."""
     host = machine.host

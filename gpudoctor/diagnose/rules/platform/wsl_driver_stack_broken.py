@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gpudoctor.derive import MachineView, known, not_applicable
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.diagnose.rules.platform.wsl import LIBRARIES, NEEDED
 from gpudoctor.findings import DOWNLOAD, REBOOT, Action, Confidence, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree
@@ -19,18 +19,10 @@ _FIXES = (
 )
 
 
-@rule(
-    "GD307",
-    advice=lambda _: _FIXES,
-    severity=Severity.ERROR,
-    breaks=Rung.KERNEL_DRIVER,
-    domain=Domain.DRIVER,
-    explains=(
-        Explains(("wsl-libcuda-not-on-path", "libcuda-not-on-loader-path"), "In WSL, libcuda comes from the Windows driver."),
-        Explains(("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "In WSL, CUDA works through the Windows driver."),
-        Explains(("required-gpus-missing",), "WSL has no usable GPU."),
-    ),
-)
+@rule("GD307", advice=lambda _: _FIXES, severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, domain=Domain.DRIVER)
+@explains(("wsl-libcuda-not-on-path", "libcuda-not-on-loader-path"), "In WSL, libcuda comes from the Windows driver.")
+@explains(("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "In WSL, CUDA works through the Windows driver.")
+@explains(("required-gpus-missing",), "WSL has no usable GPU.")
 def wsl_driver_stack_broken(machine: MachineView) -> Problems:
     """Windows driver is not exposed in WSL."""
     wsl = machine.wsl2

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gpudoctor.derive import MachineView, absence, not_applicable
 from gpudoctor.diagnose.advice.shell import put_first
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.diagnose.rules.platform.wsl import LIBRARIES, NEEDED
 from gpudoctor.findings import ROOT, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing
@@ -17,18 +17,10 @@ _FIXES = (
 )
 
 
-@rule(
-    "GD306",
-    advice=lambda _: _FIXES,
-    severity=Severity.ERROR,
-    breaks=Rung.LIBCUDA,
-    domain=Domain.ENVIRONMENT,
-    explains=(
-        Explains(("libcuda-not-on-loader-path",), "In WSL, libcuda comes from the Windows driver."),
-        Explains(("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "Without libcuda, CUDA finds no GPU."),
-        Explains(("required-gpus-missing",), "Without libcuda, no GPU is usable."),
-    ),
-)
+@rule("GD306", advice=lambda _: _FIXES, severity=Severity.ERROR, breaks=Rung.LIBCUDA, domain=Domain.ENVIRONMENT)
+@explains(("libcuda-not-on-loader-path",), "In WSL, libcuda comes from the Windows driver.")
+@explains(("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "Without libcuda, CUDA finds no GPU.")
+@explains(("required-gpus-missing",), "Without libcuda, no GPU is usable.")
 def wsl_libcuda_not_on_path(machine: MachineView) -> Problems:
     """Windows driver's libcuda is not on the loader's path in WSL."""
     wsl, unfound = machine.wsl2, absence(machine.observed.libcuda, Rung.LIBCUDA)

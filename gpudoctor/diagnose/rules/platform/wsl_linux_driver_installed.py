@@ -2,22 +2,15 @@ from __future__ import annotations
 
 from gpudoctor.derive import MachineView, not_applicable
 from gpudoctor.diagnose.advice.shell import remove_libraries
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.findings import ROOT, Action, Confidence, Domain, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import DriverFile, Libcuda
 
 
-@rule(
-    "GD308",
-    severity=Severity.ERROR,
-    breaks=Rung.LIBCUDA,
-    domain=Domain.DRIVER,
-    explains=(
-        Explains(("wsl-driver-stack-broken", "driver-library-mismatch"), "Linux driver libraries do not work with the Windows driver."),
-        Explains(("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "CUDA finds no device through a Linux libcuda."),
-        Explains(("required-gpus-missing",), "A Linux libcuda finds no GPU in WSL."),
-    ),
-)
+@rule("GD308", severity=Severity.ERROR, breaks=Rung.LIBCUDA, domain=Domain.DRIVER)
+@explains(("wsl-driver-stack-broken", "driver-library-mismatch"), "Linux driver libraries do not work with the Windows driver.")
+@explains(("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "CUDA finds no device through a Linux libcuda.")
+@explains(("required-gpus-missing",), "A Linux libcuda finds no GPU in WSL.")
 def wsl_linux_driver_installed(machine: MachineView) -> Problems:
     """Linux NVIDIA driver is installed inside WSL."""
     wsl, libcuda = machine.wsl2, machine.observed.libcuda

@@ -1,18 +1,12 @@
 from __future__ import annotations
 
 from gpudoctor.derive import MachineView
-from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rule import explains, rule
 from gpudoctor.findings import Domain, Evidence, Fix, Problem, Problems, Rung, Severity
 
 
-@rule(
-    "GD310",
-    severity=Severity.NOTE,
-    breaks=Rung.TRAINED,
-    domain=Domain.DRIVER,
-    predicts=False,
-    explains=(Explains(("all-reduce-failed",), "NCCL cannot use CUDA's inter-process handles in WSL 2."),),
-)
+@rule("GD310", severity=Severity.NOTE, breaks=Rung.TRAINED, domain=Domain.DRIVER, predicts=False)
+@explains(("all-reduce-failed",), "NCCL cannot use CUDA's inter-process handles in WSL 2.")
 def wsl_multi_gpu_limit(machine: MachineView) -> Problems:
     """GPUs in WSL 2 exchange data only through host memory."""
     gpus = len(machine.hardware) if machine.wsl2 else 0

@@ -4,7 +4,7 @@ import msgspec
 
 from gpudoctor import versions
 from gpudoctor.derive import FrameworkView, known, not_applicable, wheel_platform
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import Action, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import joined
 from gpudoctor.matrix import CpuNeed
@@ -15,14 +15,8 @@ _PASS_THROUGH = Fix('Pass the host\'s CPU model through to this virtual machine 
 _OTHER_MACHINE = Fix("Train on a machine whose CPU has these instructions.", kind=FixKind.ELSE, action=Action.REPLACE_HARDWARE)
 
 
-@rule(
-    "GD641",
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-    domain=Domain.HARDWARE,
-    on_cpu_too=True,
-    explains=(Explains(TRAINING_FAILS, "The import ends with an illegal instruction.", Join.FRAMEWORK),),
-)
+@rule("GD641", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, domain=Domain.HARDWARE, on_cpu_too=True)
+@explains(TRAINING_FAILS, "The import ends with an illegal instruction.", Join.FRAMEWORK)
 def cpu_lacks_avx(framework: FrameworkView) -> Problems:
     """CPU lacks AVX, which the framework's wheel needs."""
     machine = framework.machine

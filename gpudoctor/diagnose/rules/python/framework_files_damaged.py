@@ -2,30 +2,18 @@ from __future__ import annotations
 
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.advice.damaged_files import damage_text, replace_damaged
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import Evidence, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import first
 
 
-@rule(
-    "GD618",
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-    explains=(
-        Explains(
-            (
-                "cuda-library-missing",
-                "cudnn-missing",
-                "cuda-libs-not-on-loader-path",
-                "pip-nvidia-libs-not-on-path",
-                "cuda-library-damaged",
-            ),
-            "A damaged framework file does not tell the loader where the CUDA libraries are.",
-            Join.FRAMEWORK,
-        ),
-        Explains(TRAINING_FAILS, "The framework cannot be imported.", Join.FRAMEWORK),
-    ),
+@rule("GD618", severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
+@explains(
+    ("cuda-library-missing", "cudnn-missing", "cuda-libs-not-on-loader-path", "pip-nvidia-libs-not-on-path", "cuda-library-damaged"),
+    "A damaged framework file does not tell the loader where the CUDA libraries are.",
+    Join.FRAMEWORK,
 )
+@explains(TRAINING_FAILS, "The framework cannot be imported.", Join.FRAMEWORK)
 def framework_files_damaged(framework: FrameworkView) -> Problems:
     """Files of the framework are missing or damaged."""
     broken = framework.broken_files

@@ -1,26 +1,16 @@
 from __future__ import annotations
 
 from gpudoctor.derive import FrameworkView
-from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rule import Join, explains, rule
 from gpudoctor.diagnose.rules.python.failed_import import failed_import
 from gpudoctor.diagnose.rules.training.framework_output import read_output
 from gpudoctor.diagnose.rules.training.ways_out import way_out
 from gpudoctor.findings import Evidence, Level, Problem, Problems, Rung, Severity
 
 
-@rule(
-    "GD643",
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-    predicts=False,
-    on_cpu_too=True,
-    seen_at=Level.TRAIN,
-    bears_on_training=True,
-    explains=(
-        Explains(("smoke-crashed",), "The import is the first stage of training.", Join.FRAMEWORK),
-        Explains(("required-gpus-missing",), "No framework sees the GPUs."),
-    ),
-)
+@rule("GD643", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, predicts=False, on_cpu_too=True, seen_at=Level.TRAIN, bears_on_training=True)
+@explains(("smoke-crashed",), "The import is the first stage of training.", Join.FRAMEWORK)
+@explains(("required-gpus-missing",), "No framework sees the GPUs.")
 def framework_import_fails(framework: FrameworkView) -> Problems:
     """Installed framework cannot be imported."""
     failure = failed_import(framework)

@@ -4,7 +4,7 @@ from gpudoctor.derive import FrameworkView, not_applicable
 from gpudoctor.derive.wheel_tags import accepted, installed_glibc, oldest_glibc, tags
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.packages import install_fix
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.matrix.cite import cited
 from gpudoctor.matrix.tables import TAGS
@@ -12,13 +12,8 @@ from gpudoctor.snapshot import Distribution, Missing
 from gpudoctor.versions import Version
 
 
-@rule(
-    "GD640",
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-    on_cpu_too=True,
-    explains=(Explains(TRAINING_FAILS, "The loader refuses the framework's libraries.", Join.FRAMEWORK),),
-)
+@rule("GD640", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, on_cpu_too=True)
+@explains(TRAINING_FAILS, "The loader refuses the framework's libraries.", Join.FRAMEWORK)
 def glibc_too_old(framework: FrameworkView) -> Problems:
     """glibc is too old for the framework's wheel."""
     libc = framework.environment.libc

@@ -3,17 +3,12 @@ from __future__ import annotations
 from gpudoctor.derive import FrameworkView, not_applicable
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.requirements import accepted, as_evidence, requirements, unmet_requirements, violations_for
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import Problem, Problems, Rung, Severity
 
 
-@rule(
-    "GD607",
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-    on_cpu_too=True,
-    explains=(Explains(TRAINING_FAILS, "The import of tf.keras fails.", Join.FRAMEWORK),),
-)
+@rule("GD607", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, on_cpu_too=True)
+@explains(TRAINING_FAILS, "The import of tf.keras fails.", Join.FRAMEWORK)
 def keras3_mismatch(framework: FrameworkView) -> Problems:
     """TensorFlow and Keras have incompatible versions (Keras 2 and 3)."""
     stack, part = framework.environment.stack, framework.spec.rewritten

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gpudoctor.derive import FrameworkView
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.diagnose.rules.python.failed_import import failed_import
 from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, FixKind, Level, Problem, Problems, Rung, Severity
 
@@ -15,15 +15,8 @@ _SET_LAYER = Fix(
 )
 
 
-@rule(
-    "GD644",
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-    predicts=False,
-    on_cpu_too=True,
-    seen_at=Level.TRAIN,
-    explains=(Explains(TRAINING_FAILS, "The framework's libraries load MKL.", Join.FRAMEWORK),),
-)
+@rule("GD644", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, predicts=False, on_cpu_too=True, seen_at=Level.TRAIN)
+@explains(TRAINING_FAILS, "The framework's libraries load MKL.", Join.FRAMEWORK)
 def mkl_version_incompatible(framework: FrameworkView) -> Problems:
     """Installed MKL does not fit the framework."""
     failure = failed_import(framework)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 from gpudoctor.derive import MachineView, known, not_applicable
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Platform, TextLog
 
@@ -25,15 +25,8 @@ _INSTALL = (
 )
 
 
-@rule(
-    "GD649",
-    advice=lambda _: _INSTALL,
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-    predicts=False,
-    on_cpu_too=True,
-    explains=(Explains(TRAINING_FAILS, "Windows cannot load the framework's libraries."),),
-)
+@rule("GD649", advice=lambda _: _INSTALL, severity=Severity.ERROR, breaks=Rung.FRAMEWORK, predicts=False, on_cpu_too=True)
+@explains(TRAINING_FAILS, "Windows cannot load the framework's libraries.")
 def msvc_redistributable_missing(machine: MachineView) -> Problems:
     """Microsoft Visual C++ Redistributable is not installed."""
     log = machine.observed.text_log

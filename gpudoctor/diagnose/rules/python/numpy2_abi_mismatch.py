@@ -7,21 +7,15 @@ from gpudoctor.diagnose.advice.installing import install
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.requirements import as_evidence, is_there, requirements, violations_for
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.frameworks import stack_of
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.snapshot import Distribution
 
 
-@rule(
-    "GD605",
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-    on_cpu_too=True,
-    impact=Impact.AT_RISK,
-    explains=(Explains(TRAINING_FAILS, "The import fails, or tensors cannot be converted to arrays.", Join.FRAMEWORK),),
-)
+@rule("GD605", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, on_cpu_too=True, impact=Impact.AT_RISK)
+@explains(TRAINING_FAILS, "The import fails, or tensors cannot be converted to arrays.", Join.FRAMEWORK)
 def numpy2_abi_mismatch(framework: FrameworkView) -> Problems:
     """Framework is compiled for NumPy 1, but NumPy 2 is installed."""
     stack = framework.environment.stack

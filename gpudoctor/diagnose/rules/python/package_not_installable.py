@@ -13,7 +13,7 @@ from gpudoctor.diagnose.advice.installing import install, install_framework, ins
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.system import USE_WSL
-from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rule import explains, rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import joined
 from gpudoctor.frameworks import framework_of, spec_of, stack_of
@@ -24,12 +24,8 @@ from gpudoctor.matrix.tables import FAULTS, TABLE_OF
 from gpudoctor.snapshot import Distribution, Platform
 
 
-@rule(
-    "GD608",
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-    explains=(Explains(("metal-plugin-missing",), "A plugin does not help a release without wheels for this Mac."),),
-)
+@rule("GD608", severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
+@explains(("metal-plugin-missing",), "A plugin does not help a release without wheels for this Mac.")
 def package_not_installable(environment: EnvironmentView) -> Problems:
     """Requested release cannot be installed."""
     stack = environment.stack

@@ -22,7 +22,7 @@ from gpudoctor.diagnose.advice.requirements import (
     rule_for,
     unmet_requirements,
 )
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree, few, first
 from gpudoctor.frameworks import NVIDIA_PACKAGES, framework_of, spec_of, stack_of
@@ -31,13 +31,8 @@ from gpudoctor.snapshot import Distribution
 from gpudoctor.snapshot.distributions import with_extras
 
 
-@rule(
-    "GD609",
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.AT_RISK,
-    explains=(Explains(TRAINING_FAILS, "The framework imports a package that is not installed.", Join.FRAMEWORK),),
-)
+@rule("GD609", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.AT_RISK)
+@explains(TRAINING_FAILS, "The framework imports a package that is not installed.", Join.FRAMEWORK)
 def package_requirement_conflict(environment: EnvironmentView) -> Problems:
     """Package version violates another package's requirement."""
     stack = environment.stack

@@ -9,7 +9,7 @@ from gpudoctor.derive.packages import Stack, major, source_of
 from gpudoctor.derive.specifiers import contradict, satisfies
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.requirements import accepted, as_evidence, is_there, requirements, unmet_requirements, violations_for
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import Confidence, Evidence, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.frameworks import stack_of
 from gpudoctor.matrix import FrameworkRelease
@@ -22,14 +22,8 @@ _PYTHON_OF_4 = Version(3, 7)
 """The oldest Python with a wheel of that protobuf."""
 
 
-@rule(
-    "GD606",
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-    on_cpu_too=True,
-    impact=Impact.AT_RISK,
-    explains=(Explains(TRAINING_FAILS, "The import fails in code that protobuf generated.", Join.FRAMEWORK),),
-)
+@rule("GD606", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, on_cpu_too=True, impact=Impact.AT_RISK)
+@explains(TRAINING_FAILS, "The import fails in code that protobuf generated.", Join.FRAMEWORK)
 def protobuf_mismatch(framework: FrameworkView) -> Problems:
     """protobuf version is incompatible with the framework."""
     stack = framework.environment.stack

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gpudoctor.derive import EnvironmentView, known
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, Problem, Problems, Rung, Severity
 
 _WIDE = 64
@@ -12,21 +12,13 @@ _INSTALL = Fix(
 )
 
 
-@rule(
-    "GD648",
-    advice=lambda _: (_INSTALL,),
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-    predicts=False,
-    explains=(
-        Explains(
-            ("python-version-unsupported", "package-not-installable", "no-cuda-wheel-for-platform", "framework-missing"),
-            "No framework publishes wheels for a 32-bit Python.",
-        ),
-        Explains(("libcuda-wrong-architecture", "framework-files-damaged"), "A 32-bit Python cannot load 64-bit libraries."),
-        Explains(TRAINING_FAILS, "A 32-bit Python cannot load a framework."),
-    ),
+@rule("GD648", advice=lambda _: (_INSTALL,), severity=Severity.ERROR, breaks=Rung.FRAMEWORK, predicts=False)
+@explains(
+    ("python-version-unsupported", "package-not-installable", "no-cuda-wheel-for-platform", "framework-missing"),
+    "No framework publishes wheels for a 32-bit Python.",
 )
+@explains(("libcuda-wrong-architecture", "framework-files-damaged"), "A 32-bit Python cannot load 64-bit libraries.")
+@explains(TRAINING_FAILS, "A 32-bit Python cannot load a framework.")
 def python_32bit(environment: EnvironmentView) -> Problems:
     """Python is a 32-bit build."""
     python = environment.python

@@ -11,7 +11,7 @@ from gpudoctor.diagnose.advice.packages import install_fix, remove_packages
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.requirements import as_evidence
 from gpudoctor.diagnose.advice.system import rename_file
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Action, Confidence, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import joined
@@ -22,19 +22,12 @@ _OF_USER = expression(r"/\.local/lib/python|\\AppData\\Roaming\\Python\\")
 """The folders of `pip install --user`."""
 
 
-@rule(
-    "GD610",
-    severity=Severity.WARNING,
-    breaks=Rung.FRAMEWORK,
-    impact=Impact.AT_RISK,
-    explains=(
-        Explains(TRAINING_FAILS, "Files of two releases are mixed, or the wrong one is imported.", Join.FRAMEWORK),
-        Explains(("cpu-only-build",), "Python imports another copy than the one that was installed for CUDA.", Join.FRAMEWORK),
-        Explains(
-            ("package-requirement-conflict", "nvidia-wheel-version-conflict", "torch-torchvision-mismatch", "torch-torchaudio-mismatch"),
-            "The other packages match only one of the copies.",
-        ),
-    ),
+@rule("GD610", severity=Severity.WARNING, breaks=Rung.FRAMEWORK, impact=Impact.AT_RISK)
+@explains(TRAINING_FAILS, "Files of two releases are mixed, or the wrong one is imported.", Join.FRAMEWORK)
+@explains(("cpu-only-build",), "Python imports another copy than the one that was installed for CUDA.", Join.FRAMEWORK)
+@explains(
+    ("package-requirement-conflict", "nvidia-wheel-version-conflict", "torch-torchvision-mismatch", "torch-torchaudio-mismatch"),
+    "The other packages match only one of the copies.",
 )
 def two_copies_of_framework(framework: FrameworkView) -> Problems:
     """Framework is installed twice or shadowed by a file."""

@@ -7,7 +7,7 @@ from gpudoctor.diagnose.advice.requirements import as_evidence
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.diagnose.preflight import Fulfilment, checked
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Level, Problem, Problems, Rung, Severity
 from gpudoctor.frameworks import framework_of
 from gpudoctor.snapshot import Distribution, Python
@@ -17,19 +17,9 @@ _NO_USER_SITE = "PYTHONNOUSERSITE"
 """Hides what `pip install --user` installed."""
 
 
-@rule(
-    "GD604",
-    severity=Severity.WARNING,
-    breaks=Rung.FRAMEWORK,
-    impact=Impact.PARTLY,
-    predicts=False,
-    explains=(
-        Explains(("framework-missing",), "The framework is in another environment."),
-        Explains(
-            (*TRAINING_FAILS, "cuda-library-missing", "cudnn-missing"), "The framework is compiled for another Python.", Join.FRAMEWORK
-        ),
-    ),
-)
+@rule("GD604", severity=Severity.WARNING, breaks=Rung.FRAMEWORK, impact=Impact.PARTLY, predicts=False)
+@explains(("framework-missing",), "The framework is in another environment.")
+@explains((*TRAINING_FAILS, "cuda-library-missing", "cudnn-missing"), "The framework is compiled for another Python.", Join.FRAMEWORK)
 def wrong_python_environment(environment: EnvironmentView) -> Problems:
     """Framework is installed in a different Python environment."""
     machine, python = environment.machine, environment.python

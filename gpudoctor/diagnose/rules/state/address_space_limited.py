@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gpudoctor.derive import FrameworkView, applicable
 from gpudoctor.diagnose.advice.hardware import GIB
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import Action, Evidence, Fix, Problem, Problems, Rung, Severity
 
 _RAISE = Fix("Raise the limit in the shell or script that starts the training", "ulimit -v unlimited", action=Action.CHANGE_SETTING)
@@ -12,12 +12,8 @@ _ELSEWHERE = Fix(
 )
 
 
-@rule(
-    "GD744",
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-    explains=(Explains(TRAINING_FAILS, "The loader cannot map the framework's libraries.", Join.FRAMEWORK),),
-)
+@rule("GD744", severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
+@explains(TRAINING_FAILS, "The loader cannot map the framework's libraries.", Join.FRAMEWORK)
 def address_space_limited(framework: FrameworkView) -> Problems:
     """Limit of address space is too low for the framework's libraries."""
     limits = framework.machine.limits

@@ -2,20 +2,13 @@ from __future__ import annotations
 
 from gpudoctor.derive import GpuView, not_applicable
 from gpudoctor.diagnose.advice.system import set_default_mode
-from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, Join, explains, rule
 from gpudoctor.findings import Domain, Evidence, Problem, Problems, Rung, Severity
 
 
-@rule(
-    "GD706",
-    severity=Severity.ERROR,
-    breaks=Rung.KERNEL_RAN,
-    domain=Domain.DRIVER,
-    explains=(
-        Explains(("gpu-missing-from-cuda",), "CUDA does not list a GPU whose compute mode is prohibited.", Join.GPU),
-        Explains(CUDA_FAILS, "The driver allows no context on a GPU whose compute mode is prohibited."),
-    ),
-)
+@rule("GD706", severity=Severity.ERROR, breaks=Rung.KERNEL_RAN, domain=Domain.DRIVER)
+@explains(("gpu-missing-from-cuda",), "CUDA does not list a GPU whose compute mode is prohibited.", Join.GPU)
+@explains(CUDA_FAILS, "The driver allows no context on a GPU whose compute mode is prohibited.")
 def compute_prohibited(gpu: GpuView) -> Problems:
     """GPU is in prohibited compute mode."""
     if gpu.compute_mode != "prohibited":

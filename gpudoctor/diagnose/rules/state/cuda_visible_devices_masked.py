@@ -5,22 +5,14 @@ import shlex
 from gpudoctor.derive import EnvironmentView, MachineView, Visibility
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.system import set_variable, unset, unset_at_start
-from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
 from gpudoctor.findings import Action, Evidence, Fix, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree
 
 
-@rule(
-    "GD701",
-    severity=Severity.ERROR,
-    breaks=Rung.LIBCUDA,
-    impact=Impact.PARTLY,
-    predicts=False,
-    explains=(
-        Explains(CUDA_FAILS, "CUDA programs see only the GPUs that CUDA_VISIBLE_DEVICES names."),
-        Explains(("uvm-not-loaded",), "With all GPUs hidden, cuInit returns 100, as it does without nvidia_uvm."),
-    ),
-)
+@rule("GD701", severity=Severity.ERROR, breaks=Rung.LIBCUDA, impact=Impact.PARTLY, predicts=False)
+@explains(CUDA_FAILS, "CUDA programs see only the GPUs that CUDA_VISIBLE_DEVICES names.")
+@explains(("uvm-not-loaded",), "With all GPUs hidden, cuInit returns 100, as it does without nvidia_uvm.")
 def cuda_visible_devices_masked(environment: EnvironmentView) -> Problems:
     """CUDA_VISIBLE_DEVICES hides GPUs from CUDA programs."""
     visibility = environment.machine.visibility

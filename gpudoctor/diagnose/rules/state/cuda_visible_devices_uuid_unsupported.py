@@ -3,25 +3,15 @@ from __future__ import annotations
 from gpudoctor.derive import EnvironmentView, MachineView, not_applicable
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.system import set_variable, unset, unset_at_start
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.findings import Action, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import CudaDevice, Libcuda, Missing
 
 _UUID = ("GPU-", "MIG-")
 
 
-@rule(
-    "GD703",
-    severity=Severity.ERROR,
-    breaks=Rung.LIBCUDA,
-    predicts=False,
-    explains=(
-        Explains(
-            ("cuda-visible-devices-masked", "cuda-init-fails", *TRAINING_FAILS),
-            "CUDA stops at the first entry that it does not know.",
-        ),
-    ),
-)
+@rule("GD703", severity=Severity.ERROR, breaks=Rung.LIBCUDA, predicts=False)
+@explains(("cuda-visible-devices-masked", "cuda-init-fails", *TRAINING_FAILS), "CUDA stops at the first entry that it does not know.")
 def cuda_visible_devices_uuid_unsupported(environment: EnvironmentView) -> Problems:
     """CUDA_VISIBLE_DEVICES names an unknown UUID."""
     machine, visibility = environment.machine, environment.machine.visibility

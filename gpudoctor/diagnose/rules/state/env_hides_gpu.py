@@ -2,17 +2,12 @@ from __future__ import annotations
 
 from gpudoctor.derive import FrameworkView, not_applicable
 from gpudoctor.diagnose.advice.system import unset
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import Evidence, Impact, Problem, Problems, Rung, Severity
 
 
-@rule(
-    "GD704",
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-    impact=Impact.PARTLY,
-    explains=(Explains(TRAINING_FAILS, "The variable makes the framework train on the CPU.", Join.FRAMEWORK),),
-)
+@rule("GD704", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, impact=Impact.PARTLY)
+@explains(TRAINING_FAILS, "The variable makes the framework train on the CPU.", Join.FRAMEWORK)
 def env_hides_gpu(framework: FrameworkView) -> Problems:
     """Environment variable makes the framework use the CPU."""
     variables = framework.environment.variables

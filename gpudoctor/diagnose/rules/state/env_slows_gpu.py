@@ -4,7 +4,7 @@ import msgspec
 
 from gpudoctor.derive import MachineView, not_applicable
 from gpudoctor.diagnose.advice.system import unset
-from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rule import explains, rule
 from gpudoctor.findings import Evidence, Impact, Problem, Problems, Rung, Severity
 
 
@@ -24,14 +24,8 @@ _SETTINGS = (
 )
 
 
-@rule(
-    "GD741",
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.SLOWER,
-    predicts=False,
-    explains=(Explains(("gpu-slower-than-expected", "gpu-not-faster-than-cpu"), "The variable slows every CUDA program down."),),
-)
+@rule("GD741", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.SLOWER, predicts=False)
+@explains(("gpu-slower-than-expected", "gpu-not-faster-than-cpu"), "The variable slows every CUDA program down.")
 def env_slows_gpu(machine: MachineView) -> Problems:
     """Environment variable slows training down."""
     if not machine.hardware:

@@ -4,7 +4,7 @@ import msgspec
 
 from gpudoctor.derive import GpuView, not_applicable
 from gpudoctor.diagnose.advice.system import end_processes, names_of, set_default_mode
-from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
 from gpudoctor.findings import Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import GpuProcess
 
@@ -12,13 +12,8 @@ _MPS_SERVER = "nvidia-cuda-mps-server"
 _EXCLUSIVE = ("exclusive-process", "exclusive-thread")
 
 
-@rule(
-    "GD705",
-    severity=Severity.ERROR,
-    breaks=Rung.KERNEL_RAN,
-    domain=Domain.DRIVER,
-    explains=(Explains(CUDA_FAILS, "The driver allows no second context while a process has the GPU."),),
-)
+@rule("GD705", severity=Severity.ERROR, breaks=Rung.KERNEL_RAN, domain=Domain.DRIVER)
+@explains(CUDA_FAILS, "The driver allows no second context while a process has the GPU.")
 def exclusive_compute_mode(gpu: GpuView) -> Problems:
     """GPU is in exclusive-process mode."""
     mode = gpu.compute_mode

@@ -4,7 +4,7 @@ from gpudoctor.derive import GpuView, not_applicable
 from gpudoctor.diagnose.advice.batches import largest_batches
 from gpudoctor.diagnose.advice.hardware import GIB
 from gpudoctor.diagnose.advice.system import FIND_GPU_USERS, end_processes, names_of
-from gpudoctor.diagnose.rule import GPU_IS_SLOW, TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import GPU_IS_SLOW, TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import ROOT, Action, Confidence, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import GpuProcess
 
@@ -19,16 +19,10 @@ _FREE_MEMORY = Fix(
 )
 
 
-@rule(
-    "GD709",
-    severity=Severity.ERROR,
-    breaks=Rung.TRAINED,
-    explains=(
-        Explains(TRAINING_FAILS, "Without enough GPU memory, training ends with “out of memory”."),
-        Explains(("gpu-memory-insufficient",), "Other processes hold the memory that a CUDA context needs.", Join.GPU),
-        Explains(GPU_IS_SLOW, "Processes that hold memory usually compute too.", Join.GPU),
-    ),
-)
+@rule("GD709", severity=Severity.ERROR, breaks=Rung.TRAINED)
+@explains(TRAINING_FAILS, "Without enough GPU memory, training ends with “out of memory”.")
+@explains(("gpu-memory-insufficient",), "Other processes hold the memory that a CUDA context needs.", Join.GPU)
+@explains(GPU_IS_SLOW, "Processes that hold memory usually compute too.", Join.GPU)
 def gpu_memory_held_by_other_process(gpu: GpuView) -> Problems:
     """Other processes use most of the GPU's memory."""
     nvml = gpu.nvml

@@ -5,19 +5,13 @@ from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.batches import largest_batches
 from gpudoctor.diagnose.advice.hardware import GIB
 from gpudoctor.diagnose.advice.system import FIND_GPU_USERS, end_processes
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.findings import Action, Evidence, Fix, Level, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import GpuProcess, Missing, NvmlGpu
 
 
-@rule(
-    "GD711",
-    severity=Severity.ERROR,
-    breaks=Rung.KERNEL_RAN,
-    predicts=False,
-    seen_at=Level.TOUCH,
-    explains=(Explains(TRAINING_FAILS, "A framework needs more GPU memory than a CUDA context."),),
-)
+@rule("GD711", severity=Severity.ERROR, breaks=Rung.KERNEL_RAN, predicts=False, seen_at=Level.TOUCH)
+@explains(TRAINING_FAILS, "A framework needs more GPU memory than a CUDA context.")
 def gpu_memory_insufficient(gpu: GpuView) -> Problems:
     """Too little free GPU memory for a CUDA context."""
     call = gpu.failed_call

@@ -3,7 +3,7 @@ from __future__ import annotations
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.stages import stage_name
 from gpudoctor.diagnose.advice.system import read_log
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import Action, Confidence, Evidence, Fix, FixKind, Level, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import counted
 from gpudoctor.snapshot import Missing, StageState
@@ -17,14 +17,8 @@ _RAISE_LIMIT = Fix(
 )
 
 
-@rule(
-    "GD713",
-    severity=Severity.ERROR,
-    breaks=Rung.TRAINED,
-    predicts=False,
-    seen_at=Level.TRAIN,
-    explains=(Explains(TRAINING_FAILS, "The kernel killed the training run.", Join.FRAMEWORK),),
-)
+@rule("GD713", severity=Severity.ERROR, breaks=Rung.TRAINED, predicts=False, seen_at=Level.TRAIN)
+@explains(TRAINING_FAILS, "The kernel killed the training run.", Join.FRAMEWORK)
 def host_memory_insufficient(framework: FrameworkView) -> Problems:
     """Out of host memory: the kernel killed the training run."""
     smoke = framework.smoke

@@ -1,20 +1,13 @@
 from __future__ import annotations
 
 from gpudoctor.derive import GpuView
-from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, Join, explains, rule
 from gpudoctor.findings import ROOT, Action, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 
 
-@rule(
-    "GD708",
-    severity=Severity.ERROR,
-    breaks=Rung.LIBCUDA,
-    domain=Domain.DRIVER,
-    explains=(
-        Explains(("gpu-missing-from-cuda",), "CUDA lists only the instances of a GPU in MIG mode.", Join.GPU),
-        Explains(CUDA_FAILS, "cuInit returns 100 if the only GPU is in MIG mode without an instance."),
-    ),
-)
+@rule("GD708", severity=Severity.ERROR, breaks=Rung.LIBCUDA, domain=Domain.DRIVER)
+@explains(("gpu-missing-from-cuda",), "CUDA lists only the instances of a GPU in MIG mode.", Join.GPU)
+@explains(CUDA_FAILS, "cuInit returns 100 if the only GPU is in MIG mode without an instance.")
 def mig_no_instances(gpu: GpuView) -> Problems:
     """MIG is on, but the GPU has no MIG instance."""
     if not gpu.mig_enabled or gpu.mig_instances:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor.derive import GpuView, offered
-from gpudoctor.diagnose.rule import GPU_IS_SLOW, Explains, Join, rule
+from gpudoctor.diagnose.rule import GPU_IS_SLOW, Join, explains, rule
 from gpudoctor.diagnose.rules.training.clocks import unlock_clocks
 from gpudoctor.findings import Domain, Evidence, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing
@@ -24,15 +24,8 @@ class _Clock(msgspec.Struct, frozen=True):
         return f"{self.what} {self.now:,} MHz, {self.now / self.default:.0%} of {self.default:,} MHz"
 
 
-@rule(
-    "GD940",
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.SLOWER,
-    domain=Domain.DRIVER,
-    predicts=False,
-    explains=(Explains(GPU_IS_SLOW, "A lower clock makes every kernel slower.", Join.GPU),),
-)
+@rule("GD940", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.SLOWER, domain=Domain.DRIVER, predicts=False)
+@explains(GPU_IS_SLOW, "A lower clock makes every kernel slower.", Join.GPU)
 def application_clocks_lowered(gpu: GpuView) -> Problems:
     """GPU application clocks are set below their default."""
     lowered = _lowered(gpu)

@@ -7,7 +7,7 @@ import msgspec
 from gpudoctor.derive import CouldNotTell, GpuView
 from gpudoctor.derive.stages import work
 from gpudoctor.derive.telemetry import describe_holds, holds
-from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rule import Join, explains, rule
 from gpudoctor.diagnose.rules.training.clocks import lift_limits, show_under_load
 from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind, Impact, Level, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import NOT_ASKED, Missing, Span, StageLoad
@@ -28,19 +28,8 @@ class _Difference(msgspec.Struct, frozen=True):
     stage: StageLoad
 
 
-@rule(
-    "GD941",
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.SLOWER,
-    predicts=False,
-    seen_at=Level.TRAIN,
-    explains=(
-        Explains(
-            ("gpu-slower-than-expected", "gpu-not-faster-than-cpu"), "A GPU with a lower clock than its siblings is slower.", Join.GPU
-        ),
-    ),
-)
+@rule("GD941", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.SLOWER, predicts=False, seen_at=Level.TRAIN)
+@explains(("gpu-slower-than-expected", "gpu-not-faster-than-cpu"), "A GPU with a lower clock than its siblings is slower.", Join.GPU)
 def gpu_behind_its_siblings(gpu: GpuView) -> Problems:
     """GPU clock or power differs from its siblings under the same load."""
     comparisons = [(own, others) for load in gpu.loads for own in load.stages if (others := _others(gpu, load.framework, own))]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.derive import CouldNotTell, GpuView
-from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rule import Join, explains, rule
 from gpudoctor.diagnose.rules.training.clocks import capped_by_design, lift_limits, show_under_load
 from gpudoctor.diagnose.rules.training.nvml_samples import Measured, samples
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Level, Problem, Problems, Rung, Severity
@@ -42,15 +42,8 @@ class _Figure(msgspec.Struct, frozen=True):
         return f"{self.what} {self.value:,.1f} {self.unit}"
 
 
-@rule(
-    "GD909",
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.SLOWER,
-    predicts=False,
-    seen_at=Level.FULL,
-    explains=(Explains(("gpu-not-faster-than-cpu",), "Slow matmul or memory makes training slow.", Join.GPU),),
-)
+@rule("GD909", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.SLOWER, predicts=False, seen_at=Level.FULL)
+@explains(("gpu-not-faster-than-cpu",), "Slow matmul or memory makes training slow.", Join.GPU)
 def gpu_slower_than_expected(gpu: GpuView) -> Problems:
     """GPU is far below its published matmul or memory speed."""
     figures = list(_figures(gpu))

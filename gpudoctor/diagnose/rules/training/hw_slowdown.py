@@ -2,21 +2,14 @@ from __future__ import annotations
 
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.telemetry import HW_SLOWDOWN, HW_THERMAL, POWER_BRAKE
-from gpudoctor.diagnose.rule import GPU_IS_SLOW, Explains, Join, rule
+from gpudoctor.diagnose.rule import GPU_IS_SLOW, Join, explains, rule
 from gpudoctor.diagnose.rules.training.clocks import RESEAT_CABLES, show_under_load
 from gpudoctor.diagnose.rules.training.slowdowns import how_often, is_or_was, slowdown_evidence, temperatures
 from gpudoctor.findings import Impact, Level, Problem, Problems, Rung, Severity
 
 
-@rule(
-    "GD908",
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.SLOWER,
-    predicts=False,
-    sees_more_at=Level.TRAIN,
-    explains=(Explains(GPU_IS_SLOW, "A hardware slowdown halves the clocks, or worse.", Join.GPU),),
-)
+@rule("GD908", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.SLOWER, predicts=False, sees_more_at=Level.TRAIN)
+@explains(GPU_IS_SLOW, "A hardware slowdown halves the clocks, or worse.", Join.GPU)
 def hw_slowdown(gpu: GpuView) -> Problems:
     """GPU hardware lowered the clocks for an unknown reason."""
     slowdown = gpu.slowdown(HW_SLOWDOWN, unless=HW_THERMAL | POWER_BRAKE)

@@ -2,21 +2,14 @@ from __future__ import annotations
 
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.telemetry import POWER_BRAKE, SW_POWER_CAP, holds
-from gpudoctor.diagnose.rule import GPU_IS_SLOW, Explains, Join, rule
+from gpudoctor.diagnose.rule import GPU_IS_SLOW, Join, explains, rule
 from gpudoctor.diagnose.rules.training.clocks import LOWERED, MORE_POWER, restore_power_limit
 from gpudoctor.diagnose.rules.training.slowdowns import duration, held_evidence, how_often, is_or_was, slowdown_evidence
 from gpudoctor.findings import Evidence, Impact, Level, Problem, Problems, Rung, Severity
 
 
-@rule(
-    "GD906",
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.SLOWER,
-    predicts=False,
-    sees_more_at=Level.TRAIN,
-    explains=(Explains(GPU_IS_SLOW, "A GPU with less power runs at lower clocks.", Join.GPU),),
-)
+@rule("GD906", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.SLOWER, predicts=False, sees_more_at=Level.TRAIN)
+@explains(GPU_IS_SLOW, "A GPU with less power runs at lower clocks.", Join.GPU)
 def power_throttled(gpu: GpuView) -> Problems:
     """GPU is throttled by power, or its power limit is lowered."""
     yield from _held(gpu)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gpudoctor.derive import FrameworkView
-from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rule import explains, rule
 from gpudoctor.diagnose.rules.training.smoke_stages import stages_that
 from gpudoctor.findings import Domain, Impact, Level, Problems, Rung, Severity
 from gpudoctor.snapshot import StageState
@@ -15,8 +15,8 @@ from gpudoctor.snapshot import StageState
     domain=Domain.ENVIRONMENT,
     predicts=False,
     seen_at=Level.TRAIN,
-    explains=(Explains(("required-gpus-missing",), "A GPU on which training crashes is not usable."),),
 )
+@explains(("required-gpus-missing",), "A GPU on which training crashes is not usable.")
 def smoke_crashed(framework: FrameworkView) -> Problems:
     """Smoke training failed or crashed."""
     yield from stages_that(framework, {StageState.FAILED, StageState.CRASHED})

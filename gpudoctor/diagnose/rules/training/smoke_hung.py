@@ -2,21 +2,14 @@ from __future__ import annotations
 
 from gpudoctor.derive import CouldNotTell, FrameworkView
 from gpudoctor.derive.stages import stage_name
-from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rule import explains, rule
 from gpudoctor.diagnose.rules.training.smoke_stages import stages_that
 from gpudoctor.findings import Domain, Level, Problems, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, StageState
 
 
-@rule(
-    "GD905",
-    severity=Severity.ERROR,
-    breaks=Rung.TRAINED,
-    domain=Domain.ENVIRONMENT,
-    predicts=False,
-    seen_at=Level.TRAIN,
-    explains=(Explains(("required-gpus-missing",), "A GPU on which training hangs is not usable."),),
-)
+@rule("GD905", severity=Severity.ERROR, breaks=Rung.TRAINED, domain=Domain.ENVIRONMENT, predicts=False, seen_at=Level.TRAIN)
+@explains(("required-gpus-missing",), "A GPU on which training hangs is not usable.")
 def smoke_hung(framework: FrameworkView) -> Problems:
     """Smoke training hung."""
     yield from stages_that(framework, {StageState.HUNG})

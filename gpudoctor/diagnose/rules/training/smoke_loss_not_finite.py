@@ -6,14 +6,7 @@ from gpudoctor.diagnose.rules.training.flaws import avoid_device, flawed
 from gpudoctor.findings import Domain, Evidence, Level, Problem, Problems, Rung, Severity
 
 
-@rule(
-    "GD911",
-    severity=Severity.ERROR,
-    breaks=Rung.TRAINED,
-    domain=Domain.ENVIRONMENT,
-    predicts=False,
-    seen_at=Level.TRAIN,
-)
+@rule("GD911", severity=Severity.ERROR, breaks=Rung.TRAINED, domain=Domain.ENVIRONMENT, predicts=False, seen_at=Level.TRAIN)
 def smoke_loss_not_finite(framework: FrameworkView) -> Problems:
     """Training loss became infinite or NaN."""
     yield from flawed(framework, Flaw.NOT_FINITE)

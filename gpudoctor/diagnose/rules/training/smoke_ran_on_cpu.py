@@ -4,25 +4,16 @@ from gpudoctor.derive import FrameworkView, GpuView, known, not_applicable, on_d
 from gpudoctor.derive.telemetry import unseen
 from gpudoctor.diagnose.advice.installing import install, install_framework
 from gpudoctor.diagnose.advice.releases import pick
-from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rule import Join, explains, rule
 from gpudoctor.diagnose.rules.training.framework_output import READ_OUTPUT, read_output
 from gpudoctor.findings import Confidence, Domain, Evidence, Fix, FixKind, Level, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import GpuLoad, Training
 
 
-@rule(
-    "GD901",
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-    domain=Domain.ENVIRONMENT,
-    predicts=False,
-    seen_at=Level.TRAIN,
-    explains=(
-        Explains(("smoke-crashed",), "Stages that need a GPU fail if the framework uses none.", Join.FRAMEWORK),
-        Explains(("gpu-slower-than-expected", "gpu-not-faster-than-cpu"), "Training on the CPU is no faster than the CPU."),
-        Explains(("required-gpus-missing",), "A GPU that no framework uses is not usable."),
-    ),
-)
+@rule("GD901", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, domain=Domain.ENVIRONMENT, predicts=False, seen_at=Level.TRAIN)
+@explains(("smoke-crashed",), "Stages that need a GPU fail if the framework uses none.", Join.FRAMEWORK)
+@explains(("gpu-slower-than-expected", "gpu-not-faster-than-cpu"), "Training on the CPU is no faster than the CPU.")
+@explains(("required-gpus-missing",), "A GPU that no framework uses is not usable.")
 def smoke_ran_on_cpu(framework: FrameworkView) -> Problems:
     """Training runs on the CPU although the machine has a GPU."""
     strayed = next(filter(_strayed, framework.smoke.trainings), None)

@@ -6,7 +6,7 @@ import msgspec
 
 from gpudoctor.derive import Flaw, FrameworkView, on_device
 from gpudoctor.derive.training import rounded, within
-from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rule import Join, explains, rule
 from gpudoctor.diagnose.rules.training.flaws import avoid_device, flawed
 from gpudoctor.findings import Domain, Evidence, Level, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Real, Smoke
@@ -21,20 +21,9 @@ class _Result(msgspec.Struct, frozen=True):
     tolerance: float
 
 
-@rule(
-    "GD902",
-    severity=Severity.ERROR,
-    breaks=Rung.TRAINED,
-    domain=Domain.ENVIRONMENT,
-    predicts=False,
-    seen_at=Level.TRAIN,
-    explains=(
-        Explains(
-            ("smoke-did-not-learn", "smoke-loss-not-finite"),
-            "With wrong results training does not learn, or its loss overflows.",
-            Join.FRAMEWORK,
-        ),
-    ),
+@rule("GD902", severity=Severity.ERROR, breaks=Rung.TRAINED, domain=Domain.ENVIRONMENT, predicts=False, seen_at=Level.TRAIN)
+@explains(
+    ("smoke-did-not-learn", "smoke-loss-not-finite"), "With wrong results training does not learn, or its loss overflows.", Join.FRAMEWORK
 )
 def smoke_wrong_result(framework: FrameworkView) -> Problems:
     """Training computes wrong results."""

@@ -1,22 +1,15 @@
 from __future__ import annotations
 
 from gpudoctor.derive import GpuView
-from gpudoctor.diagnose.rule import GPU_IS_SLOW, Explains, Join, rule
+from gpudoctor.diagnose.rule import GPU_IS_SLOW, Join, explains, rule
 from gpudoctor.diagnose.rules.training.clocks import COOL, show_under_load
 from gpudoctor.diagnose.rules.training.heat import heat_faults
 from gpudoctor.diagnose.rules.training.slowdowns import temperatures
 from gpudoctor.findings import ROOT, Fix, FixKind, Impact, Level, Problem, Problems, Rung, Severity
 
 
-@rule(
-    "GD907",
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.SLOWER,
-    predicts=False,
-    sees_more_at=Level.TRAIN,
-    explains=(Explains(GPU_IS_SLOW, "A hot GPU runs at lower clocks.", Join.GPU),),
-)
+@rule("GD907", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.SLOWER, predicts=False, sees_more_at=Level.TRAIN)
+@explains(GPU_IS_SLOW, "A hot GPU runs at lower clocks.", Join.GPU)
 def thermal_throttled(gpu: GpuView) -> Problems:
     """GPU is too hot or was throttled by heat."""
     faults = heat_faults(gpu)
