@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -16,12 +15,12 @@ AnyView = MachineView | GpuView | EnvironmentView | FrameworkView
 View = TypeVar("View", MachineView, GpuView, EnvironmentView, FrameworkView)
 Body = TypeVar("Body", bound=Callable[[Any], Problems])
 _SUBJECTS = {
-    "MachineView": SubjectKind.MACHINE,
-    "GpuView": SubjectKind.GPU,
-    "EnvironmentView": SubjectKind.ENVIRONMENT,
-    "FrameworkView": SubjectKind.FRAMEWORK,
+    MachineView: SubjectKind.MACHINE,
+    GpuView: SubjectKind.GPU,
+    EnvironmentView: SubjectKind.ENVIRONMENT,
+    FrameworkView: SubjectKind.FRAMEWORK,
 }
-"""The subject of a rule, by the view that it takes."""
+"""The subject of a rule, by the view that it takes. So annotations are classes in modules of rules, which do not postpone them."""
 
 
 FAMILY_DOMAINS = {
@@ -63,11 +62,6 @@ DRIVER_NOT_LOADED = ("no-driver", "driver-library-mismatch", *CUDA_FAILS)
 """The NVIDIA driver cannot load, so neither NVML nor CUDA works."""
 
 
-@functools.cache
-def _subject(body: Callable[[Any], Problems]) -> SubjectKind:
-    return _SUBJECTS[next(iter(body.__annotations__.values()))]
-
-
 class Rule(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A rule; its page is the Markdown file beside its module."""
 
@@ -107,7 +101,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     @property
     def about(self) -> SubjectKind:
         """What its findings are about: the subject of the view it takes."""
-        return _subject(self.body)
+        return _SUBJECTS[next(iter(self.body.__annotations__.values()))]
 
     @property
     def title(self) -> str:

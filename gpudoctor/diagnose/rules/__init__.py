@@ -1,7 +1,5 @@
 """Every rule, in the order of its code. A rule is the function by the name of its module, in the folder of its family."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from functools import cache
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Fixes that install or compile an extension for its framework."""
 
-from __future__ import annotations
-
 import shlex
 
 from gpudoctor.derive import FrameworkView

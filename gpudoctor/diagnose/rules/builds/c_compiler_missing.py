@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.advice.system import WITHOUT_COMPILE, command_for
 from gpudoctor.diagnose.rule import Join, explains, rule

@@ -1,7 +1,5 @@
 """torchvision and torchaudio: libraries that must match the release and build of the framework."""
 
-from __future__ import annotations
-
 from gpudoctor.derive import FrameworkView, MachineView, not_applicable
 from gpudoctor.derive.demands import Violation
 from gpudoctor.derive.packages import Stack

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import FrameworkView, absence, not_applicable, not_stated, wheel_platform
 from gpudoctor.derive.pythons import lacks_wheel
 from gpudoctor.derive.unpublished import published_around

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import FrameworkView, known
 from gpudoctor.derive.add_ons import file_name
 from gpudoctor.diagnose.advice.from_log import install_extension

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from itertools import islice
 
 from gpudoctor.derive import EffectiveCuda, FrameworkView, Stack, known, not_applicable, wheel_platform

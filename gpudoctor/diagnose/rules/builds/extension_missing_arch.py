@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import EffectiveCode, FrameworkView
 from gpudoctor.derive.add_ons import AddOn, file_name
 from gpudoctor.derive.gpu_code import LACKS, meetings

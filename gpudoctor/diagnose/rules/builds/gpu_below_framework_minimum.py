@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor import versions
 from gpudoctor.derive import EnvironmentView, FrameworkView, Stack, not_applicable
 from gpudoctor.derive.gpu_code import Fit

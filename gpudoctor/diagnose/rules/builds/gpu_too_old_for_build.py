@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.gpu_code import Fit
 from gpudoctor.diagnose.advice.from_log import install_for_gpu

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor import versions
 from gpudoctor.derive import FrameworkView, known, not_applicable, not_stated
 from gpudoctor.derive.gpu_code import xray

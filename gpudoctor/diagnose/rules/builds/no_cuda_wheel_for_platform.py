@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import FrameworkView, Stack, not_applicable, wheel_platform
 from gpudoctor.derive.cuda import WITHOUT_CUDA
 from gpudoctor.derive.packages import source_of

@@ -1,7 +1,5 @@
 """Findings about a build without kernels for a GPU."""
 
-from __future__ import annotations
-
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.gpu_code import PTX_FAULTS, Fit
 from gpudoctor.diagnose.advice.gpu_code import code_evidence, models

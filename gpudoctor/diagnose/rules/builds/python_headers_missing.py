@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import FrameworkView, MachineView, absence
 from gpudoctor.diagnose.advice.from_line import usual
 from gpudoctor.diagnose.advice.system import WITHOUT_COMPILE, command_for

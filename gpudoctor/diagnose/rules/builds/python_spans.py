@@ -1,7 +1,5 @@
 """Packages that no table lists release by release, such as NumPy, and the Python versions that their releases have wheels for."""
 
-from __future__ import annotations
-
 import msgspec
 
 from gpudoctor.derive import EnvironmentView

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import Driver, FrameworkView, known
 from gpudoctor.derive.gpu_code import Fit, compiles
 from gpudoctor.diagnose.advice.gpu_code import code_evidence, models

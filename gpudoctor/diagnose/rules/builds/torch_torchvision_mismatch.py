@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.rule import explains, rule
 from gpudoctor.diagnose.rules.builds.companions import beside_framework, install_beside

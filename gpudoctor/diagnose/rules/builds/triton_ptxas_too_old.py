@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor import versions
 from gpudoctor.derive import FrameworkView, GpuView, MachineView, known, not_applicable
 from gpudoctor.derive.gpu_code import capability

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import EnvironmentView, known, not_applicable
 from gpudoctor.derive.wheel_variants import concerns_gpus, unmet
 from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix

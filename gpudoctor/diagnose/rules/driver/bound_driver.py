@@ -1,7 +1,5 @@
 """Which kernel driver is bound to a GPU, what blocks NVIDIA's module, and which parts of NVIDIA's driver are installed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 

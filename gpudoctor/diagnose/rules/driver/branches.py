@@ -1,7 +1,5 @@
 """GPUs that the installed driver has not bound, and whether its branch or flavour is the reason."""
 
-from __future__ import annotations
-
 import msgspec
 
 from gpudoctor.derive import CouldNotTell, GpuView, known, not_applicable

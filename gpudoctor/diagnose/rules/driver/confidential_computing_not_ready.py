@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import MachineView, not_applicable, offered
 from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
 from gpudoctor.findings import ROOT, Evidence, Fix, Problem, Problems, Rung, Severity

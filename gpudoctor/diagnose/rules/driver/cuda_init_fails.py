@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.codes import MPS_ERRORS, CudaError
 from gpudoctor.derive import Gpu, MachineView, not_applicable
 from gpudoctor.derive.libcuda import failed_call

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import MachineView, Site, applicable
 from gpudoctor.derive.device_nodes import is_used_to_compute, withheld

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.codes import CudaError, NvmlError
 from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.derive import libcuda as cuda_library

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.codes import CudaError
 from gpudoctor.derive import MachineView, known
 from gpudoctor.derive import libcuda as library

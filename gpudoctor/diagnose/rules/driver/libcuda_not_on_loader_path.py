@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import MachineView, absence, not_applicable
 from gpudoctor.derive import libcuda as library
 from gpudoctor.diagnose.advice.shell import put_first, shell_path

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.derive import libcuda as library
 from gpudoctor.diagnose.advice.driver_libraries import LIBCUDA, install_library

@@ -1,7 +1,5 @@
 """The licence client in a VM with a virtual GPU."""
 
-from __future__ import annotations
-
 from gpudoctor.findings import ROOT, Fix, FixKind
 
 SOURCE = "nvmlDeviceGetGridLicensableFeatures"

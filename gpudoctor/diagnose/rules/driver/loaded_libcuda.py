@@ -1,7 +1,5 @@
 """The libcuda that the loader finds: what its cuInit returned, and how to load another one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 import msgspec

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.views.kernel import NOUVEAU
 from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, explains, rule

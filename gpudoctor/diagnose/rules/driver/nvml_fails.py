@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import MachineView, not_applicable
 from gpudoctor.diagnose.advice.system import read_log, reboot

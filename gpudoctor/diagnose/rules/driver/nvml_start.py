@@ -1,7 +1,5 @@
 """How NVML started, as evidence."""
 
-from __future__ import annotations
-
 from gpudoctor.derive import MachineView
 from gpudoctor.findings import Evidence
 from gpudoctor.snapshot import Missing, Status

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.codes import CudaError
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.driver import RELOAD_UVM

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.codes import DRIVER_UNUSABLE
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.system import RESTART_CONTAINER

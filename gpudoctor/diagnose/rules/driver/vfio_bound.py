@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import MachineView, not_applicable
 from gpudoctor.derive.views.kernel import GUEST_DRIVERS
 from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, explains, rule

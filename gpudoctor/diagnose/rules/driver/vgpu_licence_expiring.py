@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import GpuView, offered
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.driver.licence_client import RESTART_CLIENT, SOURCE, read_client_log

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.codes import CudaError
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.libcuda import code

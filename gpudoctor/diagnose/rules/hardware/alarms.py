@@ -1,7 +1,5 @@
 """Evidence from NVML's alarms about a GPU."""
 
-from __future__ import annotations
-
 from gpudoctor.derive import GpuView
 from gpudoctor.findings import Confidence, Evidence
 from gpudoctor.snapshot import Missing, Status

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import REBOOT, ROOT, Action, Evidence, Fix, Problem, Problems, Rung, Severity

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import GpuView, not_applicable
 from gpudoctor.derive.xids import UNCORRECTABLE
 from gpudoctor.diagnose.advice.hardware import last_xid, replace, reset

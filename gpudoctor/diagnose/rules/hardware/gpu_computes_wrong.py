@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.hardware import replace

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import CouldNotTell, GpuView, not_applicable
 from gpudoctor.derive.views.kernel import has_open_source_driver
 from gpudoctor.diagnose.advice.hardware import bring_back, read_gpu_log

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.lost_gpus import lost_under_load, registers_of_ones

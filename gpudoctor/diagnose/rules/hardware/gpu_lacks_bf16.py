@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from gpudoctor.derive import CouldNotTell, GpuView, MachineView, not_applicable

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.hardware import read_gpu_log, reset
 from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Join, explains, rule

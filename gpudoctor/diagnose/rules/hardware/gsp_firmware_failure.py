@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import re
 
 from gpudoctor.derive import CouldNotTell, GpuView, not_applicable

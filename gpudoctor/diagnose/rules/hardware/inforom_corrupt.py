@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.hardware import replace

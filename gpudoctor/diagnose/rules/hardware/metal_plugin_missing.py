@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import FrameworkView, known, not_applicable
 from gpudoctor.derive.nearness import nearness
 from gpudoctor.derive.packages import source_of

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import CouldNotTell, MachineView
 from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.hardware import replace, reset
 from gpudoctor.diagnose.rule import rule

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import re
 
 from gpudoctor.derive import NO_PCI_BUS, GpuView, known, not_applicable

@@ -1,7 +1,5 @@
 """Everything that can be wrong with a GPU's PCIe link."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import msgspec

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import GpuView, not_applicable
 from gpudoctor.diagnose.rule import GPU_IS_SLOW, Join, explains, rule
 from gpudoctor.diagnose.rules.hardware.pcie_link import bus_faults, link_faults

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import GpuView, not_applicable
 from gpudoctor.diagnose.advice.hardware import GIB, MIB
 from gpudoctor.diagnose.rule import rule

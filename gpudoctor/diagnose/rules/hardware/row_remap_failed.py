@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.xids import ROW_REMAP_FAILED
 from gpudoctor.diagnose.advice.hardware import last_xid, replace

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.xids import ROW_REMAPPED
 from gpudoctor.diagnose.advice.hardware import last_xid, reset

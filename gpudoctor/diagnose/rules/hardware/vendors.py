@@ -1,7 +1,5 @@
 """GPUs of other vendors on the PCI bus, and frameworks built for them."""
 
-from __future__ import annotations
-
 from gpudoctor.codes import PciVendor
 from gpudoctor.derive import MachineView
 from gpudoctor.snapshot import PciDevice

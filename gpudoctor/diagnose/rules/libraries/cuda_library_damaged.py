@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.advice.damaged_files import damage_text, replace_damaged
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule

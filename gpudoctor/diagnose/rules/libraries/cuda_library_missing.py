@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import EffectiveCuda, FrameworkView
 from gpudoctor.derive.cuda_libraries import takes_system_cuda
 from gpudoctor.derive.libraries import same_name

@@ -1,7 +1,5 @@
 """Evidence and fixes for a framework that would load an unsuitable cuDNN."""
 
-from __future__ import annotations
-
 import msgspec
 
 from gpudoctor.derive import FrameworkView, known

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpudoctor.derive import EffectiveCode, FrameworkView, known, not_applicable, not_stated, wheel_platform

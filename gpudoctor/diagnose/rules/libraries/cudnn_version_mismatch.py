@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import FrameworkView, known
 from gpudoctor.derive.cuda_libraries import Origin, unlike
 from gpudoctor.derive.specifiers import below

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import FrameworkView, known, not_applicable
 from gpudoctor.derive.cuda_libraries import Origin, unlike
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor import versions
 from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.derive.toolkits import toolkit_version

@@ -1,7 +1,5 @@
 """Fixes that install the libraries that a framework lacks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpudoctor.derive import EffectiveCuda, FrameworkView, MachineView

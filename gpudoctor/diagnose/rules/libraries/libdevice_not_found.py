@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.libraries import is_lost
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule

@@ -1,7 +1,5 @@
 """Findings about libraries that a framework needs and the loader would not find."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from gpudoctor.derive import FrameworkView

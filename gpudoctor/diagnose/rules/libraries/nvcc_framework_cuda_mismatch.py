@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import FrameworkView, known, not_applicable
 from gpudoctor.derive.toolkits import toolkit_version
 from gpudoctor.diagnose.advice.from_log import install_toolkit

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import MachineView, or_none
 from gpudoctor.derive.toolkits import HOMES, build_toolkit
 from gpudoctor.diagnose.advice.from_log import install_toolkit

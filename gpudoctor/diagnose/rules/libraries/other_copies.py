@@ -1,7 +1,5 @@
 """Severity, wording and evidence for a copy of a library that is not the framework's own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpudoctor.derive.libraries import folder

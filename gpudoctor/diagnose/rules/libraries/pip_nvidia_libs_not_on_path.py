@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor import versions
 from gpudoctor.derive import FrameworkView, MachineView
 from gpudoctor.derive.packages import source_of

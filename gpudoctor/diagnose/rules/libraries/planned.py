@@ -1,7 +1,5 @@
 """A planned framework and the extra that installs its CUDA libraries."""
 
-from __future__ import annotations
-
 import msgspec
 
 from gpudoctor.derive import EffectiveCuda, FrameworkView, not_applicable

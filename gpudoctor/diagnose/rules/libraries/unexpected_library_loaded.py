@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import FrameworkView, known
 from gpudoctor.derive.mapped_libraries import unexpected
 from gpudoctor.diagnose.advice.packages import interpreter

@@ -1,7 +1,5 @@
 """Fixes and evidence for libdevice and ptxas, which XLA needs to compile for a GPU."""
 
-from __future__ import annotations
-
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rules.libraries.install_missing import install_missing

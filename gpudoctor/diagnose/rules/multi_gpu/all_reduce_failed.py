@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,9 +12,6 @@ from gpudoctor.diagnose.rules.training.framework_output import pointed
 from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind, Impact, Level, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import joined
 from gpudoctor.snapshot import AllReduce, Cause, Missing, Variables
-
-if TYPE_CHECKING:
-    from gpudoctor.signatures import Recognised
 
 _AGAIN = "gpudoctor smoke --level full"
 
@@ -46,7 +40,11 @@ def all_reduce_failed(framework: FrameworkView) -> Problems:
     devices = joined(first.devices)
     yield Problem(
         message=f"{framework.name}: all-reduce across {devices} {result(first).value} ({detail(first)}).{control}{meaning}",
-        evidence=(*_runs(framework.name, first, *controls), *_log_lines(framework.name, first, sign), *_nccl_variables(framework)),
+        evidence=(
+            *_runs(framework.name, first, *controls),
+            *_log_lines(framework.name, first, sign.line if sign else ""),
+            *_nccl_variables(framework),
+        ),
         fixes=tuple(_ways_out(framework.name, first, controls, tuple(rule.name for rule in found.rules) if found else ())),
     )
 
@@ -56,9 +54,9 @@ def _runs(name: str, *runs: AllReduce) -> Iterator[Evidence]:
         yield Evidence("all-reduce" if run.p2p else "without P2P", f"{result(run).value}: {detail(run)}", name)
 
 
-def _log_lines(name: str, run: AllReduce, sign: Recognised | None) -> Iterator[Evidence]:
-    if sign:
-        yield Evidence("relevant log line", sign.line, f"{name}'s output")
+def _log_lines(name: str, run: AllReduce, relevant: str) -> Iterator[Evidence]:
+    if relevant:
+        yield Evidence("relevant log line", relevant, f"{name}'s output")
         return
     for line in telling_lines(run.output) if isinstance(run.output, str) else ():
         yield Evidence("log", line, f"{name}'s output")

@@ -1,7 +1,5 @@
 """What the rules about the NVLink fabric prescribe and show."""
 
-from __future__ import annotations
-
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.driver import Driver
 from gpudoctor.derive.views.fabric import FabricView, ManagerPlace

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.views.fabric import ManagerPlace
 from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule

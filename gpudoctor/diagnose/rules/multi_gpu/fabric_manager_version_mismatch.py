@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor import versions
 from gpudoctor.derive import MachineView, known
 from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule

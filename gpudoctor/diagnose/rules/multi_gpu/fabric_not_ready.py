@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.fabric import RESTART, manager_evidence, read_log

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.derive.fabric import fabric_of, fifth, in_rack
 from gpudoctor.derive.views.fabric import ManagerPlace

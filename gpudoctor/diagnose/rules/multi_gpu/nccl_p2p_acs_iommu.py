@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import CouldNotTell, GpuView, MachineView, known, not_applicable
 from gpudoctor.derive.all_reduce import Result, detail, result
 from gpudoctor.diagnose.advice.system import DISABLE_P2P, command_for

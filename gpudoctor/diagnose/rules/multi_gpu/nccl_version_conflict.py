@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import FrameworkView, known, not_applicable
 from gpudoctor.derive.libraries import PATH, folder
 from gpudoctor.derive.other_copies import OtherCopy

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import GpuView, known, not_applicable
 from gpudoctor.derive.fabric import fabric_of
 from gpudoctor.diagnose.advice.hardware import reset

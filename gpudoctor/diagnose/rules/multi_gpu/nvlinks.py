@@ -1,7 +1,5 @@
 """A check that the rules about NVLinks share."""
 
-from __future__ import annotations
-
 from gpudoctor.derive import GpuView
 from gpudoctor.findings import Fix, FixKind
 

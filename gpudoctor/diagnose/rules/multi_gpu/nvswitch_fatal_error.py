@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import MachineView, Site, known
 from gpudoctor.diagnose.advice.kernel_log import excerpt
 from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule

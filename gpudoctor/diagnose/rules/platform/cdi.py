@@ -1,7 +1,5 @@
 """What the rules about CDI share: specifications that tell container engines how to provide a GPU."""
 
-from __future__ import annotations
-
 from gpudoctor.findings import Evidence, Severity
 from gpudoctor.snapshot import ContainerTools, Missing
 

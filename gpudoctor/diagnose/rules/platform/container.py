@@ -1,7 +1,5 @@
 """Evidence and commands that the rules about containers share."""
 
-from __future__ import annotations
-
 import shlex
 
 from gpudoctor.derive.device_nodes import is_plain_file

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.derive.device_nodes import all_withheld

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import msgspec
 
 from gpudoctor.derive import MachineView, not_applicable, or_none

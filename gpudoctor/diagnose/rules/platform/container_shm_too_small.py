@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import MachineView, applicable, known, not_applicable
 from gpudoctor.diagnose.advice.remedies import remedy
 from gpudoctor.diagnose.rule import explains, rule

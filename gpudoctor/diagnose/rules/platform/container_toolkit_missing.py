@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import MachineView, Site, not_applicable
 from gpudoctor.derive.views.container import DEVICES
 from gpudoctor.diagnose.advice.system import command_for

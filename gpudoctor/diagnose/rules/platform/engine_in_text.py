@@ -1,7 +1,5 @@
 """Names the container engine or the scheduler that a text is about."""
 
-from __future__ import annotations
-
 from gpudoctor.derive import MachineView
 from gpudoctor.expressions import expression
 from gpudoctor.snapshot import TextLog

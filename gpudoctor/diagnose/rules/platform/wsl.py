@@ -1,7 +1,5 @@
 """What the rules about the Windows Subsystem for Linux (WSL) share."""
 
-from __future__ import annotations
-
 LIBRARIES = "/usr/lib/wsl/lib"
 """Where WSL 2 exposes the libraries of the Windows driver."""
 NEEDED = ("libcuda.so.1", "libnvidia-ml.so.1")

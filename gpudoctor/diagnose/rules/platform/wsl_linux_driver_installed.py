@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import MachineView, not_applicable
 from gpudoctor.diagnose.advice.shell import remove_libraries
 from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule

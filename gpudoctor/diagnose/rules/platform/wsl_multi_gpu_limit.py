@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.rule import explains, rule
 from gpudoctor.findings import Domain, Evidence, Fix, Problem, Problems, Rung, Severity

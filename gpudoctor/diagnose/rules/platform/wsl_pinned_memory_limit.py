@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.diagnose.advice.hardware import GIB
 from gpudoctor.diagnose.rule import rule

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor import versions
 from gpudoctor.derive import Driver, EnvironmentView, not_applicable
 from gpudoctor.diagnose.advice.system import unset

@@ -1,7 +1,5 @@
 """How the import of a framework failed in its smoke training."""
 
-from __future__ import annotations
-
 import msgspec
 
 from gpudoctor.derive import FrameworkView

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import FrameworkView, not_applicable
 from gpudoctor.derive.wheel_tags import accepted, installed_glibc, oldest_glibc, tags
 from gpudoctor.diagnose.advice.installing import install_framework

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import FrameworkView, not_applicable
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.requirements import accepted, as_evidence, requirements, unmet_requirements, violations_for

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.diagnose.rules.python.failed_import import failed_import

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import FrameworkView, not_applicable
 from gpudoctor.derive.left_open import may_be_chosen
 from gpudoctor.derive.packages import major, source_of

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import EnvironmentView, known
 from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, Problem, Problems, Rung, Severity

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor import versions
 from gpudoctor.derive import EnvironmentView
 from gpudoctor.diagnose.advice.driver import update_driver

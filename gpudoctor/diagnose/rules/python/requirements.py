@@ -1,7 +1,5 @@
 """Shared parts of the rules about `--require`."""
 
-from __future__ import annotations
-
 from gpudoctor.derive import CouldNotTell, EnvironmentView, not_applicable
 from gpudoctor.diagnose.preflight import CheckedCondition, checked
 from gpudoctor.diagnose.verdict import required

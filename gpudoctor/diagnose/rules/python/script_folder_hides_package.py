@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import posixpath
 
 from gpudoctor.derive import EnvironmentView, not_applicable

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import EnvironmentView, FrameworkView, known
 from gpudoctor.derive.wheel_tags import compiled_for
 from gpudoctor.diagnose.advice.installing import install_framework

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import FrameworkView, applicable
 from gpudoctor.diagnose.advice.hardware import GIB
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import GpuView, not_applicable
 from gpudoctor.diagnose.advice.system import set_default_mode
 from gpudoctor.diagnose.rule import CUDA_FAILS, Join, explains, rule

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import EnvironmentView, MachineView, not_applicable
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.system import set_variable, unset, unset_at_start

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import MachineView, not_applicable
 from gpudoctor.derive.preallocation import preallocated
 from gpudoctor.diagnose.advice.hardware import GIB

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.stages import stage_name
 from gpudoctor.diagnose.advice.system import read_log

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import GpuView, not_applicable
 from gpudoctor.diagnose.advice.hardware import on_or_off, reset, undo_change
 from gpudoctor.diagnose.rule import rule

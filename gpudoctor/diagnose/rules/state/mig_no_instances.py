@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.rule import CUDA_FAILS, Join, explains, rule
 from gpudoctor.findings import ROOT, Action, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import MachineView, Site, not_applicable, offered
 from gpudoctor.derive.views.gpu import is_server_product
 from gpudoctor.diagnose.rule import rule

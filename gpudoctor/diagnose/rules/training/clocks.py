@@ -1,7 +1,5 @@
 """What limits a GPU's clocks, and how to lift it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from gpudoctor.derive import GpuView

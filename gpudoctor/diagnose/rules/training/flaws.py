@@ -1,7 +1,5 @@
 """Flaws of smoke training runs that completed."""
 
-from __future__ import annotations
-
 from gpudoctor.derive import Flaw, FrameworkView, flaw_of
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.installing import another_release

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import CouldNotTell, GpuView
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.rule import rule

@@ -1,7 +1,5 @@
 """Everything that shows a GPU or its memory to be too hot."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import msgspec

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.telemetry import HW_SLOWDOWN, HW_THERMAL, POWER_BRAKE
 from gpudoctor.diagnose.rule import GPU_IS_SLOW, Join, explains, rule

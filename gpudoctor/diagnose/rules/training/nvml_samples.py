@@ -1,7 +1,5 @@
 """What NVML sampled of a GPU while its speed was measured, for findings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 import msgspec

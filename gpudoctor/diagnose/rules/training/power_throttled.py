@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.telemetry import POWER_BRAKE, SW_POWER_CAP, holds
 from gpudoctor.diagnose.rule import GPU_IS_SLOW, Join, explains, rule

@@ -1,7 +1,5 @@
 """Slowdowns of a GPU, as findings word them."""
 
-from __future__ import annotations
-
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.slowdowns import HeldTime, Slowdown
 from gpudoctor.findings import Evidence

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import Flaw, FrameworkView
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.training.flaws import flawed

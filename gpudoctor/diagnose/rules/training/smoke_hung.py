@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import CouldNotTell, FrameworkView
 from gpudoctor.derive.stages import stage_name
 from gpudoctor.diagnose.rule import explains, rule

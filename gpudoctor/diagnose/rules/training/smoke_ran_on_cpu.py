@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import FrameworkView, GpuView, known, not_applicable, on_device
 from gpudoctor.derive.telemetry import unseen
 from gpudoctor.diagnose.advice.installing import install, install_framework

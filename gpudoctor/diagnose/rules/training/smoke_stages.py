@@ -1,7 +1,5 @@
 """Stages of a smoke training that failed."""
 
-from __future__ import annotations
-
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.stages import stage_name
 from gpudoctor.diagnose.rules.training.framework_output import read_output

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.rule import GPU_IS_SLOW, Join, explains, rule
 from gpudoctor.diagnose.rules.training.clocks import COOL, show_under_load

@@ -1,7 +1,5 @@
 """What to do about a stage of a smoke training that failed: it follows from the error."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable
