@@ -135,6 +135,7 @@ def stamp(rule: Rule, subject: Subject, problem: Problem, number: int, machine: 
         message = f"{message.rstrip('.')}; {_worked(rule, subject)} anyway."
     place = f":{subject.key}" if subject.key else ""
     alone = severity is Severity.ERROR and problem.only_for and len(machine.frameworks) > 1
+    fixes = problem.fixes or (rule.advice(machine) if rule.advice else ())
     again = functools.partial(verify.command, rule, Severity.WARNING if alone else severity, machine)  # a warning beside one that works
     return Finding(
         id=f"{rule.code}{place}" + (f"#{number + 1}" if number else ""),
@@ -148,8 +149,8 @@ def stamp(rule: Rule, subject: Subject, problem: Problem, number: int, machine: 
         breaks=rule.breaks,
         impact=_impact(rule, severity, problem.impact),
         evidence=problem.evidence,
-        fixes=_verified([_completed(fix, machine) for fix in problem.fixes], again),
-        action=action_of(problem.fixes, machine.site),
+        fixes=_verified([_completed(fix, machine) for fix in fixes], again),
+        action=action_of(fixes, machine.site),
         domain=problem.domain or rule.lies_in,
     )
 

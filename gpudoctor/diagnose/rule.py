@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import msgspec
@@ -89,7 +89,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     checks_required: str = ""
     """Which subject of `--require` it checks: "any", one by name, or none."""
     advice: Callable[[MachineView], tuple[Fix, ...]] | None = None
-    """What to do where only a log names the fault: the fixes that need no fact of the machine."""
+    """The fixes that need no fact of the machine: of a problem that states none, and where only a log names the fault."""
     domain: Domain | None = None
     """Where the fault lies, if not where those of its family do."""
 
@@ -128,7 +128,8 @@ def rule(code: str, *, explains: tuple[Explains, ...] = (), **traits: Any) -> Ca
     """Make a rule of a generator function whose docstring is the rule's title; `traits` are the other fields of Rule."""
 
     def made(body: Callable[[View], Problems]) -> Rule:
-        return Rule(code=code, body=body, explains=(*vars(body).get("explains", ()), *explains), **traits)
+        stated: dict[str, Any] = vars(body)
+        return Rule(code=code, body=body, explains=(*stated.get("explains", ()), *explains), advice=stated.get("advice"), **traits)
 
     return made
 
@@ -138,6 +139,19 @@ def explains(effects: tuple[str, ...], because: str, join: Join = Join.MACHINE) 
 
     def noted(body: Body) -> Body:
         vars(body)["explains"] = (Explains(effects, because, join), *vars(body).get("explains", ()))
+        return body
+
+    return noted
+
+
+def advises(*steps: Fix | Callable[[MachineView], Iterable[Fix]]) -> Callable[[Body], Body]:
+    """State the fixes of a problem that states none, and of a fault that only a log names: each step is one, or returns some for a machine."""
+
+    def advice(machine: MachineView) -> tuple[Fix, ...]:
+        return tuple(fix for step in steps for fix in ((step,) if isinstance(step, Fix) else step(machine)))
+
+    def noted(body: Body) -> Body:
+        vars(body)["advice"] = advice
         return body
 
     return noted

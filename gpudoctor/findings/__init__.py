@@ -91,6 +91,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     message: str
     evidence: tuple[Evidence, ...] = ()
     fixes: tuple[Fix, ...] = ()
+    """What to do; if empty, what its rule advises."""
     confidence: Confidence = Confidence.CERTAIN
     severity: Severity | None = None
     """Set if this occurrence is milder or worse than the rule's severity."""

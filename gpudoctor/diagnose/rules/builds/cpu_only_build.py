@@ -5,7 +5,7 @@ from gpudoctor.diagnose.advice.from_log import install_with_cuda
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import works_here
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, advises, explains, rule
 from gpudoctor.diagnose.rules.libraries.planned import packages_in_extra
 from gpudoctor.findings import Evidence, Fix, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.frameworks import framework_of
@@ -13,13 +13,8 @@ from gpudoctor.matrix.builds import CPU
 from gpudoctor.snapshot import SUPPOSED, Fact, Missing
 
 
-@rule(
-    "GD501",
-    advice=lambda machine: tuple(install_with_cuda(machine, "cpu-only-build")),
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-    impact=Impact.PARTLY,
-)
+@rule("GD501", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, impact=Impact.PARTLY)
+@advises(lambda machine: install_with_cuda(machine, "cpu-only-build"))
 @explains(TRAINING_FAILS, "A build without CUDA can only train on the CPU.", Join.FRAMEWORK)
 def cpu_only_build(framework: FrameworkView) -> Problems:
     """Framework is built without CUDA."""

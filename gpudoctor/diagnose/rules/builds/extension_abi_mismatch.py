@@ -1,19 +1,14 @@
 from gpudoctor.derive import FrameworkView, known
 from gpudoctor.derive.add_ons import file_name
 from gpudoctor.diagnose.advice.from_log import install_extension
-from gpudoctor.diagnose.rule import rule
+from gpudoctor.diagnose.rule import advises, rule
 from gpudoctor.diagnose.rules.builds.add_ons import fitting_add_on
 from gpudoctor.findings import Evidence, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import first, one_of
 
 
-@rule(
-    "GD514",
-    advice=lambda machine: install_extension(machine, "extension-abi-mismatch"),
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.PARTLY,
-)
+@rule("GD514", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.PARTLY)
+@advises(lambda machine: install_extension(machine, "extension-abi-mismatch"))
 def extension_abi_mismatch(framework: FrameworkView) -> Problems:
     """Extension is compiled for a different framework version."""
     for add_on in framework.add_ons:

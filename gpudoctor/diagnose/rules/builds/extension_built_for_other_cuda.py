@@ -6,7 +6,7 @@ from gpudoctor.derive.packages import source_of
 from gpudoctor.derive.specifiers import requirement, satisfies
 from gpudoctor.diagnose.advice.from_log import install_extension
 from gpudoctor.diagnose.advice.packages import install_fix
-from gpudoctor.diagnose.rule import Join, explains, rule
+from gpudoctor.diagnose.rule import Join, advises, explains, rule
 from gpudoctor.diagnose.rules.builds.add_ons import fitting_add_on
 from gpudoctor.findings import Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import few
@@ -14,13 +14,8 @@ from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.matrix.builds import builds
 
 
-@rule(
-    "GD513",
-    advice=lambda machine: install_extension(machine, "extension-built-for-other-cuda"),
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.PARTLY,
-)
+@rule("GD513", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.PARTLY)
+@advises(lambda machine: install_extension(machine, "extension-built-for-other-cuda"))
 @explains(("extension-abi-mismatch",), "An extension for another CUDA was compiled for another build of the framework.", Join.FRAMEWORK)
 def extension_built_for_other_cuda(framework: FrameworkView) -> Problems:
     """Extension is built for a different CUDA version."""

@@ -10,7 +10,7 @@ from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.packages import install_fix, remove_packages
 from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.advice.requirements import as_evidence, is_there, requirements, rule_for
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, advises, explains, rule
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Action, Confidence, Fix, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.frameworks import CudaPlugin, stack_of
@@ -31,7 +31,8 @@ def _install_parts_of(machine: MachineView) -> tuple[Fix, ...]:
     return fixes or usual(machine, "jax-plugin-version-mismatch")
 
 
-@rule("GD508", advice=_install_parts_of, severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
+@rule("GD508", severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
+@advises(_install_parts_of)
 @explains(TRAINING_FAILS, "jax fails to import, or jaxlib ignores the plugin and JAX uses the CPU.", Join.FRAMEWORK)
 def jax_plugin_version_mismatch(framework: FrameworkView) -> Problems:
     """jax, jaxlib and the CUDA plugin have incompatible versions."""

@@ -2,7 +2,7 @@ from gpudoctor.derive import FrameworkView, MachineView, absence
 from gpudoctor.diagnose.advice.from_line import usual
 from gpudoctor.diagnose.advice.system import WITHOUT_COMPILE, command_for
 from gpudoctor.diagnose.installer_facts import stated_python
-from gpudoctor.diagnose.rule import Join, explains, rule
+from gpudoctor.diagnose.rule import Join, advises, explains, rule
 from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Platform
 
@@ -22,7 +22,8 @@ def _of_stated(machine: MachineView) -> tuple[Fix, ...]:
     return (Fix(f"Install the headers of Python {minor}{beside}", command.format(python=f"python{minor}"), (ROOT, DOWNLOAD)),)
 
 
-@rule("GD542", advice=_of_stated, severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.PARTLY, predicts=False)
+@rule("GD542", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.PARTLY, predicts=False)
+@advises(_of_stated)
 @explains(("smoke-crashed",), "A compiled training step fails without Python.h.", Join.FRAMEWORK)
 def python_headers_missing(framework: FrameworkView) -> Problems:
     """Python.h is not installed, so torch.compile fails."""

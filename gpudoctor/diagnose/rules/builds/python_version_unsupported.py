@@ -11,7 +11,7 @@ from gpudoctor.diagnose.advice.from_line import in_log, usual
 from gpudoctor.diagnose.advice.installing import install, install_nearest
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.installer_facts import of_wheels, stated_python
-from gpudoctor.diagnose.rule import explains, rule
+from gpudoctor.diagnose.rule import advises, explains, rule
 from gpudoctor.diagnose.rules.builds.python_spans import outside_span, required_outside_span
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Action, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
@@ -46,7 +46,8 @@ def _another_python(machine: MachineView) -> tuple[Fix, ...]:
     return (Fix(title, action=Action.INVESTIGATE),)
 
 
-@rule("GD504", advice=_another_python, severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
+@rule("GD504", severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
+@advises(_another_python)
 @explains(("metal-plugin-missing",), "A plugin does not help a release without wheels for this Python.")
 def python_version_unsupported(environment: EnvironmentView) -> Problems:
     """No wheel of this release is published for this Python version."""

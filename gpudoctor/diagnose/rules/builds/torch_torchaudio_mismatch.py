@@ -1,16 +1,11 @@
 from gpudoctor.derive import FrameworkView
-from gpudoctor.diagnose.rule import explains, rule
+from gpudoctor.diagnose.rule import advises, explains, rule
 from gpudoctor.diagnose.rules.builds.companions import beside_framework, install_beside
 from gpudoctor.findings import Impact, Problems, Rung, Severity
 
 
-@rule(
-    "GD510",
-    advice=lambda machine: install_beside(machine, "torchaudio"),
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.PARTLY,
-)
+@rule("GD510", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.PARTLY)
+@advises(lambda machine: install_beside(machine, "torchaudio"))
 @explains(
     ("extension-built-for-other-cuda", "extension-abi-mismatch"),
     "torchaudio's compiled files are linked against one torch and one CUDA version.",

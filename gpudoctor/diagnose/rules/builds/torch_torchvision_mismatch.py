@@ -1,16 +1,11 @@
 from gpudoctor.derive import FrameworkView
-from gpudoctor.diagnose.rule import explains, rule
+from gpudoctor.diagnose.rule import advises, explains, rule
 from gpudoctor.diagnose.rules.builds.companions import beside_framework, install_beside
 from gpudoctor.findings import Impact, Problems, Rung, Severity
 
 
-@rule(
-    "GD509",
-    advice=lambda machine: install_beside(machine, "torchvision"),
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.PARTLY,
-)
+@rule("GD509", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.PARTLY)
+@advises(lambda machine: install_beside(machine, "torchvision"))
 @explains(
     ("extension-built-for-other-cuda", "extension-abi-mismatch"),
     "torchvision's compiled files are linked against one torch and one CUDA version.",

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView, known
 from gpudoctor.diagnose.advice.system import read_log, reboot
-from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, advises, explains, rule
 from gpudoctor.findings import Evidence, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import first
 from gpudoctor.snapshot import Cause, Hang, Missing
@@ -10,10 +10,9 @@ from gpudoctor.snapshot import Cause, Hang, Missing
 HANG_SECONDS = 30
 """A call that takes longer hangs. Less is only slow, as with eight GPUs and persistence mode off."""
 
-_FIXES = (read_log("NVRM|Xid|blocked for more than", "Read the kernel log first; it usually names the GPU"), reboot())
 
-
-@rule("GD205", advice=lambda _: _FIXES, severity=Severity.ERROR, breaks=Rung.NVML, predicts=False)
+@rule("GD205", severity=Severity.ERROR, breaks=Rung.NVML, predicts=False)
+@advises(read_log("NVRM|Xid|blocked for more than", "Read the kernel log first; it usually names the GPU"), reboot())
 @explains((*CUDA_FAILS, "all-reduce-failed"), "Every program that calls a hung driver hangs too, or is stopped at its time limit.")
 @explains(("gpu-count-mismatch",), "A hung call cannot list the GPUs.")
 def driver_hung(machine: MachineView) -> Problems:
@@ -25,7 +24,6 @@ def driver_hung(machine: MachineView) -> Problems:
         yield Problem(
             message=f"{library} hangs in {hang.call}{where}: no response for {hang.seconds:.0f} s{state}.",
             evidence=(Evidence("call that hangs", hang.call, library), *_stuck_processes(machine)),
-            fixes=_FIXES,
         )
     for section in (machine.observed.nvml, machine.observed.libcuda):
         if isinstance(section, Missing) and section.cause is not Cause.ABSENT:

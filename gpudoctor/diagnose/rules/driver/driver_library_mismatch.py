@@ -4,7 +4,7 @@ from gpudoctor.derive import libcuda as cuda_library
 from gpudoctor.derive.driver import library_release
 from gpudoctor.diagnose.advice.shell import set_library_aside
 from gpudoctor.diagnose.advice.system import reboot
-from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, advises, explains, rule
 from gpudoctor.diagnose.rules.driver.nvml_start import nvml_start
 from gpudoctor.findings import ROOT, Action, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, Nvml
@@ -22,12 +22,8 @@ _RELOAD_MODULES = Fix(
 _UNINSTALL = Fix("If NVIDIA's .run installer put it there, uninstall that driver", "sudo nvidia-uninstall", (ROOT,), kind=FixKind.INSTEAD)
 
 
-@rule(
-    "GD202",
-    advice=lambda _: (reboot("Reboot to load the module of the installed driver"), _RELOAD_MODULES),
-    severity=Severity.ERROR,
-    breaks=Rung.NVML,
-)
+@rule("GD202", severity=Severity.ERROR, breaks=Rung.NVML)
+@advises(reboot("Reboot to load the module of the installed driver"), _RELOAD_MODULES)
 @explains(CUDA_FAILS, "CUDA does not start if the kernel module has a different version.")
 @explains(("gpu-count-mismatch",), "NVML does not start, so it lists no GPU.")
 @explains(("cuda-compat-lib-conflict",), "The mismatch makes cuInit return 803, whatever libcuda was loaded.")

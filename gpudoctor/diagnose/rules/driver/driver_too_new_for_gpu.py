@@ -1,20 +1,15 @@
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.driver_packages import TURING
-from gpudoctor.diagnose.rule import rule
+from gpudoctor.diagnose.rule import advises, rule
 from gpudoctor.diagnose.rules.driver.branches import LEFT_ALONE, confidence, known_bound, read_refusal, refusal, undriven
 from gpudoctor.findings import Problem, Problems, Rung, Severity
 
 _REFUSED = r"not supported by open nvidia\.ko|supported through the NVIDIA .{0,40} Legacy drivers"
 
 
-@rule(
-    "GD211",
-    advice=lambda machine: (update_driver(machine, title="Install a driver that supports this GPU", flavour="proprietary", older=True),),
-    severity=Severity.ERROR,
-    breaks=Rung.KERNEL_DRIVER,
-    explains=LEFT_ALONE,
-)
+@rule("GD211", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, explains=LEFT_ALONE)
+@advises(lambda machine: (update_driver(machine, title="Install a driver that supports this GPU", flavour="proprietary", older=True),))
 def driver_too_new_for_gpu(gpu: GpuView) -> Problems:
     """Driver no longer supports the GPU."""
     found = undriven(gpu)

@@ -10,20 +10,15 @@ from gpudoctor.diagnose.advice.environments import new_environment
 from gpudoctor.diagnose.advice.gpu_code import models
 from gpudoctor.diagnose.advice.installing import install, install_framework
 from gpudoctor.diagnose.advice.releases import pick
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, advises, explains, rule
 from gpudoctor.findings import Action, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import Missing
 from gpudoctor.versions import Version
 
 
-@rule(
-    "GD203",
-    advice=lambda machine: (update_driver(machine, floor_of_builds(machine)),),
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-    impact=Impact.PARTLY,
-)
+@rule("GD203", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, impact=Impact.PARTLY)
+@advises(lambda machine: (update_driver(machine, floor_of_builds(machine)),))
 @explains(TRAINING_FAILS, "The framework's CUDA runtime refuses to start on an older driver.", Join.FRAMEWORK)
 @explains(("gpu-too-new-for-driver",), "A driver older than the GPU's generation does not know it.")
 def driver_too_old(framework: FrameworkView) -> Problems:

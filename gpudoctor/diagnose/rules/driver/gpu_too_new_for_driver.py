@@ -3,7 +3,7 @@ import re
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.driver_packages import BLACKWELL
-from gpudoctor.diagnose.rule import rule
+from gpudoctor.diagnose.rule import advises, rule
 from gpudoctor.diagnose.rules.driver.branches import LEFT_ALONE, UndrivenGpu, confidence, known_bound, read_refusal, refusal, undriven
 from gpudoctor.findings import Problem, Problems, Rung, Severity
 from gpudoctor.versions import Version
@@ -13,13 +13,8 @@ _GRACE_HOPPER = r"\bGH\d{3}\b"
 _UNKNOWN = r"not supported by the NVIDIA [\d.]+ driver release"
 
 
-@rule(
-    "GD212",
-    advice=lambda machine: (update_driver(machine, title="Install the driver", flavour="open"),),
-    severity=Severity.ERROR,
-    breaks=Rung.KERNEL_DRIVER,
-    explains=LEFT_ALONE,
-)
+@rule("GD212", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, explains=LEFT_ALONE)
+@advises(lambda machine: (update_driver(machine, title="Install the driver", flavour="open"),))
 def gpu_too_new_for_driver(gpu: GpuView) -> Problems:
     """GPU is too new for the driver."""
     found = undriven(gpu)

@@ -5,7 +5,7 @@ import msgspec
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, advises, explains, rule
 from gpudoctor.diagnose.rules.driver.bound_driver import blocked_module, bound_driver
 from gpudoctor.diagnose.rules.driver.nvml_start import nvml_start
 from gpudoctor.findings import ROOT, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
@@ -13,7 +13,8 @@ from gpudoctor.findings.naming import counted
 from gpudoctor.snapshot import Nvml
 
 
-@rule("GD201", advice=lambda machine: (update_driver(machine),), severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER)
+@rule("GD201", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER)
+@advises(lambda machine: (update_driver(machine),))
 @explains(CUDA_FAILS, "Every CUDA call goes through the kernel driver.")
 @explains(("driver-library-mismatch", "gpu-count-mismatch"), "NVML cannot start or list GPUs without the kernel driver.")
 @explains(("device-permission-denied",), "Permissions of device files matter only once the driver is loaded.")

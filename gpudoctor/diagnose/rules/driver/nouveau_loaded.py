@@ -1,6 +1,6 @@
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.views.kernel import NOUVEAU
-from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, explains, rule
+from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, advises, explains, rule
 from gpudoctor.diagnose.rules.driver.bound_driver import InTreeDriver, bound_instead, replace_driver
 from gpudoctor.findings import Impact, Problems, Rung, Severity
 
@@ -11,14 +11,8 @@ _NOUVEAU = InTreeDriver(
 )
 
 
-@rule(
-    "GD208",
-    advice=lambda machine: replace_driver(machine, _NOUVEAU),
-    severity=Severity.ERROR,
-    breaks=Rung.KERNEL_DRIVER,
-    impact=Impact.PARTLY,
-    predicts=False,
-)
+@rule("GD208", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, impact=Impact.PARTLY, predicts=False)
+@advises(lambda machine: replace_driver(machine, _NOUVEAU))
 @explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that nouveau has.")
 def nouveau_loaded(machine: MachineView) -> Problems:
     """GPU is bound to nouveau instead of the NVIDIA driver."""

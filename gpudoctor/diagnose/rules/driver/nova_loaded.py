@@ -1,6 +1,6 @@
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.views.kernel import is_nova
-from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, explains, rule
+from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, advises, explains, rule
 from gpudoctor.diagnose.rules.driver.bound_driver import InTreeDriver, bound_instead, replace_driver
 from gpudoctor.findings import Impact, Problems, Rung, Severity
 
@@ -12,14 +12,8 @@ _NOVA = InTreeDriver(
 )
 
 
-@rule(
-    "GD240",
-    advice=lambda machine: replace_driver(machine, _NOVA),
-    severity=Severity.ERROR,
-    breaks=Rung.KERNEL_DRIVER,
-    impact=Impact.PARTLY,
-    predicts=False,
-)
+@rule("GD240", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, impact=Impact.PARTLY, predicts=False)
+@advises(lambda machine: replace_driver(machine, _NOVA))
 @explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that nova has.")
 def nova_loaded(machine: MachineView) -> Problems:
     """GPU is bound to nova instead of the NVIDIA driver."""

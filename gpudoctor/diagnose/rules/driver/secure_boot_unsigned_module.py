@@ -2,7 +2,7 @@ import msgspec
 
 from gpudoctor.derive import MachineView, Site, known
 from gpudoctor.diagnose.advice.kernel_log import logged
-from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, explains, rule
+from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, advises, explains, rule
 from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import KernelModules, Missing, ModuleFile, is_absent
 
@@ -31,7 +31,8 @@ _ENROLL_ANY = Fix(
 )
 
 
-@rule("GD209", advice=lambda machine: _fixes(machine.site), severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, predicts=False)
+@rule("GD209", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, predicts=False)
+@advises(lambda machine: _fixes(machine.site))
 @explains(DRIVER_NOT_LOADED, "The kernel does not load a module whose signature it does not trust.")
 @explains(("nouveau-loaded", "nova-loaded"), "The kernel's own driver binds a GPU that NVIDIA's does not claim.")
 def secure_boot_unsigned_module(machine: MachineView) -> Problems:

@@ -1,7 +1,7 @@
 from gpudoctor.codes import CudaError
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.driver import RELOAD_UVM
-from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, advises, explains, rule
 from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import counted
 
@@ -13,7 +13,8 @@ _PREVENT = Fix(
 )
 
 
-@rule("GD215", advice=lambda _: (RELOAD_UVM, _PREVENT), severity=Severity.ERROR, breaks=Rung.LIBCUDA)
+@rule("GD215", severity=Severity.ERROR, breaks=Rung.LIBCUDA)
+@advises(RELOAD_UVM, _PREVENT)
 @explains(CUDA_FAILS, "A broken nvidia_uvm makes cuInit return 999 until it is reloaded.")
 def uvm_broken_after_suspend(machine: MachineView) -> Problems:
     """nvidia_uvm is broken after suspend."""
@@ -30,5 +31,4 @@ def uvm_broken_after_suspend(machine: MachineView) -> Problems:
             Evidence("cuInit", "999", "libcuda"),
             Evidence("suspends since boot", str(times), "/sys/power/suspend_stats/success"),
         ),
-        fixes=(RELOAD_UVM, _PREVENT),
     )

@@ -2,7 +2,7 @@ from gpudoctor.codes import CudaError
 from gpudoctor.derive import MachineView, Site
 from gpudoctor.diagnose.advice.driver import RELOAD_UVM
 from gpudoctor.diagnose.advice.kernel_log import logged
-from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, advises, explains, rule
 from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing
 
@@ -11,7 +11,8 @@ _NO_RANGE = r"request_free_mem_region\(\) err"
 _OPTION = "echo 'options nvidia_uvm uvm_disable_hmm=1' | sudo tee /etc/modprobe.d/nvidia-uvm-hmm.conf"
 
 
-@rule("GD241", advice=lambda machine: _fixes(machine.site), severity=Severity.ERROR, breaks=Rung.LIBCUDA, predicts=False)
+@rule("GD241", severity=Severity.ERROR, breaks=Rung.LIBCUDA, predicts=False)
+@advises(lambda machine: _fixes(machine.site))
 @explains(CUDA_FAILS, "cuInit returns 3 if nvidia_uvm cannot reserve addresses for HMM.")
 def uvm_hmm_init_failure(machine: MachineView) -> Problems:
     """nvidia_uvm fails to set up HMM, so CUDA fails to initialise."""
@@ -34,7 +35,6 @@ def uvm_hmm_init_failure(machine: MachineView) -> Problems:
             Evidence("uvm_disable_hmm", disabled or "not known", "/sys/module/nvidia_uvm/parameters"),
             Evidence("KASLR", _kaslr(machine), "/proc/cmdline"),
         ),
-        fixes=_fixes(machine.site),
     )
 
 

@@ -1,14 +1,15 @@
 from gpudoctor.codes import DRIVER_UNUSABLE
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.system import RESTART_CONTAINER
-from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, advises, explains, rule
 from gpudoctor.findings import ROOT, Confidence, Evidence, Fix, Problem, Problems, Rung, Severity
 
 _LOAD = Fix("Load nvidia_uvm", "sudo nvidia-modprobe -u -c 0 || sudo modprobe nvidia_uvm", (ROOT,))
 _LOAD_AT_BOOT = Fix("Load it at every boot", "echo nvidia_uvm | sudo tee /etc/modules-load.d/nvidia-uvm.conf", (ROOT,))
 
 
-@rule("GD214", advice=lambda _: (_LOAD, _LOAD_AT_BOOT), severity=Severity.ERROR, breaks=Rung.LIBCUDA)
+@rule("GD214", severity=Severity.ERROR, breaks=Rung.LIBCUDA)
+@advises(_LOAD, _LOAD_AT_BOOT)
 @explains(CUDA_FAILS, "CUDA manages its memory through nvidia_uvm.")
 def uvm_not_loaded(machine: MachineView) -> Problems:
     """Kernel module nvidia_uvm is not loaded."""

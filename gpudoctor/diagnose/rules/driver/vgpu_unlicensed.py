@@ -1,21 +1,15 @@
 from gpudoctor.codes import CudaError
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.libcuda import code
-from gpudoctor.diagnose.rule import CUDA_FAILS, Join, explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, Join, advises, explains, rule
 from gpudoctor.diagnose.rules.driver.licence_client import RESTART_CLIENT, SOURCE, read_client_log
 from gpudoctor.findings import ROOT, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 
 _ADD_TOKEN = Fix("Copy the client token to /etc/nvidia/ClientConfigToken, then restart nvidia-gridd.", needs=(ROOT,), kind=FixKind.ELSE)
 
 
-@rule(
-    "GD222",
-    advice=lambda _: (RESTART_CLIENT, read_client_log("Read why it has no licence"), _ADD_TOKEN),
-    severity=Severity.ERROR,
-    breaks=Rung.KERNEL_RAN,
-    impact=Impact.PARTLY,
-    predicts=False,
-)
+@rule("GD222", severity=Severity.ERROR, breaks=Rung.KERNEL_RAN, impact=Impact.PARTLY, predicts=False)
+@advises(RESTART_CLIENT, read_client_log("Read why it has no licence"), _ADD_TOKEN)
 @explains(("gpu-missing-from-cuda",), "CUDA does not list a virtual GPU whose grace period has ended.", Join.GPU)
 @explains(CUDA_FAILS, "Without a licence a virtual GPU slows down and finally refuses CUDA.")
 def vgpu_unlicensed(gpu: GpuView) -> Problems:
@@ -29,5 +23,4 @@ def vgpu_unlicensed(gpu: GpuView) -> Problems:
             message=f"{gpu.label} has no vGPU licence for {licence.product}: {effect}.",
             severity=None if refused else Severity.WARNING,
             evidence=(Evidence(licence.product, "unlicensed", SOURCE),),
-            fixes=(RESTART_CLIENT, read_client_log("Read why it has no licence"), _ADD_TOKEN),
         )

@@ -2,20 +2,14 @@ from collections.abc import Sequence
 
 from gpudoctor.derive import FrameworkView, MachineView
 from gpudoctor.diagnose.advice.packages import install_package, installs_with_uv, interpreter
-from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, advises, explains, rule
 from gpudoctor.diagnose.rules.hardware.vendors import amd_gpus, device_label, rocm_frameworks
 from gpudoctor.findings import DOWNLOAD, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree, joined
 
 
-@rule(
-    "GD114",
-    advice=lambda machine: (_install_rocm_build(machine, machine.frameworks),),
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-    domain=Domain.ENVIRONMENT,
-    predicts=False,
-)
+@rule("GD114", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, domain=Domain.ENVIRONMENT, predicts=False)
+@advises(lambda machine: (_install_rocm_build(machine, machine.frameworks),))
 @explains(("no-gpu", "no-driver"), "A machine with only AMD GPUs has no NVIDIA GPU or driver.")
 @explains(CUDA_FAILS, "A CUDA build finds no GPU here, so training runs on the CPU or fails.")
 def amd_gpu_unsupported(machine: MachineView) -> Problems:

@@ -2,7 +2,7 @@ from gpudoctor.derive import GpuView, not_applicable
 from gpudoctor.derive.xids import UNCORRECTABLE
 from gpudoctor.diagnose.advice.hardware import last_xid, replace, reset
 from gpudoctor.diagnose.advice.system import reboot
-from gpudoctor.diagnose.rule import Join, explains, rule
+from gpudoctor.diagnose.rule import Join, advises, explains, rule
 from gpudoctor.findings import Evidence, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import counted
 from gpudoctor.snapshot import EccPlace, Sram
@@ -18,14 +18,8 @@ _PLACES = {
 }
 
 
-@rule(
-    "GD104",
-    advice=lambda _: (reboot(), replace(kind=FixKind.ELSE)),
-    severity=Severity.ERROR,
-    breaks=Rung.TRAINED,
-    impact=Impact.AT_RISK,
-    predicts=False,
-)
+@rule("GD104", severity=Severity.ERROR, breaks=Rung.TRAINED, impact=Impact.AT_RISK, predicts=False)
+@advises(reboot(), replace(kind=FixKind.ELSE))
 @explains(("row-remap-pending", "pages-retirement-pending"), "The driver retires the failed memory at the next reset.", Join.GPU)
 @explains(
     ("gpu-missing-from-cuda", "gpu-requires-reset"), "After an uncorrectable error the GPU accepts no work until it is reset.", Join.GPU

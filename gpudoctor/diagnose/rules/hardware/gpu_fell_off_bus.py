@@ -4,11 +4,12 @@ from gpudoctor.derive.lost_gpus import lost_under_load, registers_of_ones
 from gpudoctor.derive.xids import OFF_THE_BUS
 from gpudoctor.diagnose.advice.hardware import SUSPECT_HARDWARE, bring_back, last_xid
 from gpudoctor.diagnose.advice.system import power_cycle
-from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Join, explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Join, advises, explains, rule
 from gpudoctor.findings import Confidence, Evidence, Problem, Problems, Rung, Severity
 
 
-@rule("GD103", advice=lambda _: (power_cycle(), SUSPECT_HARDWARE), severity=Severity.ERROR, breaks=Rung.NVML, predicts=False)
+@rule("GD103", severity=Severity.ERROR, breaks=Rung.NVML, predicts=False)
+@advises(power_cycle(), SUSPECT_HARDWARE)
 @explains(GPU_NOT_OPENED, "NVML and CUDA cannot open a GPU that is off the bus.", Join.GPU)
 @explains(CUDA_FAILS, "With one GPU off the bus, cuInit often fails for all GPUs, and training stops.")
 @explains(("uvm-broken-after-suspend", "uvm-not-loaded"), "cuInit then fails with error 999, which also points to nvidia_uvm.")

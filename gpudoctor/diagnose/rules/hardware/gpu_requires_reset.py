@@ -2,7 +2,7 @@ from gpudoctor.codes import NvmlError
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.hardware import reset
 from gpudoctor.diagnose.advice.system import reboot
-from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Join, explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Join, advises, explains, rule
 from gpudoctor.diagnose.rules.hardware.alarms import alarm_confidence, alarm_evidence
 from gpudoctor.findings import Evidence, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing, NvmlGpu
@@ -21,7 +21,8 @@ _WARNINGS = {
 }
 
 
-@rule("GD109", advice=lambda _: (reboot(),), severity=Severity.ERROR, breaks=Rung.NVML, impact=Impact.AT_RISK, predicts=False)
+@rule("GD109", severity=Severity.ERROR, breaks=Rung.NVML, impact=Impact.AT_RISK, predicts=False)
+@advises(reboot())
 @explains(GPU_NOT_OPENED, "The driver does not open a GPU that needs a reset.", Join.GPU)
 @explains(CUDA_FAILS, "CUDA cannot use a GPU that needs a reset; cuInit can fail on the others.")
 def gpu_requires_reset(gpu: GpuView) -> Problems:

@@ -5,14 +5,17 @@ from gpudoctor.derive.xids import GSP_FAILURES
 from gpudoctor.diagnose.advice.hardware import last_xid
 from gpudoctor.diagnose.advice.kernel_log import logged
 from gpudoctor.diagnose.advice.system import power_cycle
-from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Join, explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Join, advises, explains, rule
 from gpudoctor.findings import DOWNLOAD, REBOOT, ROOT, Domain, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing, PciDevice
 
 _PROCESS = r"^pid=[^,]*, name=[^,]*, "
 """The process that the driver names first; the message is about the GPU."""
 _LINES = r"Cannot initialize GSP firmware|GSP.{0,40}(?:timeout|timed out|failed)|WPR2 already up"
-_FIXES = (
+
+
+@rule("GD110", severity=Severity.ERROR, breaks=Rung.NVML, domain=Domain.DRIVER)
+@advises(
     Fix("Save the logs for a bug report", "sudo nvidia-bug-report.sh", (ROOT,), kind=FixKind.CHECK),
     power_cycle(),
     Fix(
@@ -21,9 +24,6 @@ _FIXES = (
         kind=FixKind.ELSE,
     ),
 )
-
-
-@rule("GD110", advice=lambda _: _FIXES, severity=Severity.ERROR, breaks=Rung.NVML, domain=Domain.DRIVER)
 @explains(GPU_NOT_OPENED, "The driver cannot initialise a GPU whose firmware does not start.", Join.GPU)
 @explains(
     ("gpu-fell-off-bus", "gpu-not-responding", "gpu-requires-reset"), "Driver calls fail until a GPU with hung firmware is reset.", Join.GPU
@@ -43,5 +43,4 @@ def gsp_firmware_failure(gpu: GpuView) -> Problems:
     yield Problem(
         message=f"{gpu.label}: GSP firmware failed ({reason[:100].rstrip('.!')}).",
         evidence=(*last_xid(gpu, *GSP_FAILURES), *lines),
-        fixes=_FIXES,
     )

@@ -1,6 +1,6 @@
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import CouldNotTell, MachineView
-from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, advises, explains, rule
 from gpudoctor.diagnose.rules.hardware.vendors import amd_gpus, device_label, driver_name, rocm_frameworks
 from gpudoctor.findings import Action, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing
@@ -17,7 +17,8 @@ def _fixes(machine: MachineView) -> tuple[Fix, ...]:
     return (_ADD_A_GPU,) if machine.policy.node or machine.policy.allow_cpu else (_ADD_A_GPU, _ALLOW_CPU)
 
 
-@rule("GD101", advice=_fixes, severity=Severity.ERROR, breaks=Rung.SLOT)
+@rule("GD101", severity=Severity.ERROR, breaks=Rung.SLOT)
+@advises(_fixes)
 @explains(("no-driver",), "The NVIDIA driver loads only if there is an NVIDIA GPU.")
 @explains(("cuda-init-fails", "cuda-visible-devices-masked"), "Without a GPU, CUDA has no device.")
 @explains(("required-gpus-missing", *TRAINING_FAILS), "Without a GPU, no framework can train on one.")
@@ -42,5 +43,4 @@ def no_gpu(machine: MachineView) -> Problems:
             Evidence("NVIDIA GPUs on the PCI bus", "0", "/sys/bus/pci/devices (vendor 10de, class 03)"),
             *(Evidence(device_label(device), driver_name(device), f"/sys/bus/pci/devices/{device.address}") for device in devices),
         ),
-        fixes=_fixes(machine),
     )

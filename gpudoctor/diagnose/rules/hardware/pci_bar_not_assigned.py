@@ -3,7 +3,7 @@ import re
 from gpudoctor.derive import NO_PCI_BUS, GpuView, known, not_applicable
 from gpudoctor.diagnose.advice.hardware import MIB
 from gpudoctor.diagnose.advice.kernel_log import excerpt
-from gpudoctor.diagnose.rule import CUDA_FAILS, Join, explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, Join, advises, explains, rule
 from gpudoctor.findings import REBOOT, ROOT, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree, joined
 from gpudoctor.snapshot import KernelLog, Missing, PciDevice
@@ -13,7 +13,10 @@ _NO_ROOM = r"pci {place}: BAR (\d)[: ].{0,200}(?:no space|failed to assign)"
 _INVALID = r"BAR(\d) is \d+M @ 0x0 \(PCI:{place}\)"
 """From nv-pci.c of the kernel driver."""
 _OWN_BARS = 6
-_FIXES = (
+
+
+@rule("GD144", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER)
+@advises(
     Fix('Enable "Above 4G Decoding" in the BIOS, with the largest MMIO window that it offers.', needs=(REBOOT,)),
     Fix(
         "Add pci=realloc to GRUB_CMDLINE_LINUX in /etc/default/grub, regenerate grub.cfg and reboot.",
@@ -21,9 +24,6 @@ _FIXES = (
         kind=FixKind.ELSE,
     ),
 )
-
-
-@rule("GD144", advice=lambda _: _FIXES, severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER)
 @explains(("gpu-count-mismatch",), "The driver refuses a GPU whose BAR has no address.", Join.GPU)
 @explains(("no-driver", "device-nodes-missing"), "A driver that refuses the only GPU unloads again.")
 @explains(CUDA_FAILS, "CUDA cannot use a GPU that the driver refuses.")
@@ -40,7 +40,6 @@ def pci_bar_not_assigned(gpu: GpuView) -> Problems:
     yield Problem(
         message=f"{gpu.label}: {bars} {agree(len(missing), 'has', 'have')} no address on the PCI bus, so the driver refuses the GPU.",
         evidence=tuple(missing[number] for number in sorted(missing)),
-        fixes=_FIXES,
     )
 
 

@@ -2,15 +2,14 @@ from gpudoctor.codes import NvmlError
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.xids import NO_POWER
 from gpudoctor.diagnose.advice.hardware import last_xid
-from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Join, explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Join, advises, explains, rule
 from gpudoctor.diagnose.rules.hardware.alarms import alarm_confidence, alarm_evidence
 from gpudoctor.findings import REBOOT, ROOT, Action, Confidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing
 
-_FIXES = (Fix("Power off and plug a cable into every power connector of the card.", needs=(ROOT, REBOOT), action=Action.REPLACE_HARDWARE),)
 
-
-@rule("GD112", advice=lambda _: _FIXES, severity=Severity.ERROR, breaks=Rung.NVML, predicts=False)
+@rule("GD112", severity=Severity.ERROR, breaks=Rung.NVML, predicts=False)
+@advises(Fix("Power off and plug a cable into every power connector of the card.", needs=(ROOT, REBOOT), action=Action.REPLACE_HARDWARE))
 @explains(GPU_NOT_OPENED, "The driver does not start a GPU without power.", Join.GPU)
 @explains(CUDA_FAILS, "CUDA cannot use a GPU that the driver does not start; cuInit can fail on the others.")
 def power_cable_missing(gpu: GpuView) -> Problems:
@@ -25,5 +24,4 @@ def power_cable_missing(gpu: GpuView) -> Problems:
         severity=gpu.error_unless_kernel_ran,
         confidence=Confidence.CERTAIN if logged else alarm_confidence(gpu),
         evidence=(*alarm_evidence(alarm), *last_xid(gpu, NO_POWER)),
-        fixes=_FIXES,
     )

@@ -2,11 +2,12 @@ from gpudoctor.derive import GpuView
 from gpudoctor.derive.xids import ROW_REMAPPED
 from gpudoctor.diagnose.advice.hardware import last_xid, reset
 from gpudoctor.diagnose.advice.system import reboot
-from gpudoctor.diagnose.rule import rule
+from gpudoctor.diagnose.rule import advises, rule
 from gpudoctor.findings import Evidence, Impact, Problem, Problems, Rung, Severity
 
 
-@rule("GD105", advice=lambda _: (reboot(),), severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.AT_RISK, predicts=False)
+@rule("GD105", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.AT_RISK, predicts=False)
+@advises(reboot())
 def row_remap_pending(gpu: GpuView) -> Problems:
     """GPU needs a reset to remap a bad memory row."""
     if gpu.remapped_rows.pending:

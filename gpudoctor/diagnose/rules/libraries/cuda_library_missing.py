@@ -3,7 +3,7 @@ from gpudoctor.derive.cuda_libraries import takes_system_cuda
 from gpudoctor.derive.libraries import same_name
 from gpudoctor.derive.packages import source_of
 from gpudoctor.diagnose.advice.installing import install_framework
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, advises, explains, rule
 from gpudoctor.diagnose.rules.libraries.install_missing import install_libraries
 from gpudoctor.diagnose.rules.libraries.missing import missing_from_machine
 from gpudoctor.diagnose.rules.libraries.planned import install_with_extra, known_release, planned_framework
@@ -12,12 +12,8 @@ from gpudoctor.findings.naming import one_of
 from gpudoctor.snapshot import Missing
 
 
-@rule(
-    "GD401",
-    advice=lambda machine: tuple(install_libraries(machine, "cuda-library-missing")),
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-)
+@rule("GD401", severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
+@advises(lambda machine: install_libraries(machine, "cuda-library-missing"))
 @explains(
     ("cudnn-missing", "libdevice-not-found", "ptxas-not-found"),
     "The packages that contain CUDA's libraries contain these files too.",

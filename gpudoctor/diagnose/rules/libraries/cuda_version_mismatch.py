@@ -9,7 +9,7 @@ from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.derive.wheel_platform import has_wheel
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import newest, works_here
-from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, advises, explains, rule
 from gpudoctor.diagnose.rules.libraries.install_missing import install_libraries
 from gpudoctor.diagnose.rules.libraries.planned import packages_in_extra
 from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
@@ -20,13 +20,8 @@ from gpudoctor.versions import Version
 _ARCHIVE = "https://developer.nvidia.com/cuda-toolkit-archive"
 
 
-@rule(
-    "GD405",
-    advice=lambda machine: tuple(install_libraries(machine, "cuda-version-mismatch")),
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-    impact=Impact.AT_RISK,
-)
+@rule("GD405", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, impact=Impact.AT_RISK)
+@advises(lambda machine: install_libraries(machine, "cuda-version-mismatch"))
 @explains(
     ("cuda-library-missing", "cudnn-missing", "cuda-libs-not-on-loader-path", "pip-nvidia-libs-not-on-path", "cuda-library-damaged"),
     "The build needs library files that the system's CUDA version does not have.",

@@ -2,12 +2,13 @@ from gpudoctor.derive import FrameworkView, known, not_applicable
 from gpudoctor.derive.toolkits import toolkit_version
 from gpudoctor.diagnose.advice.from_log import install_toolkit
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.rule import rule
+from gpudoctor.diagnose.rule import advises, rule
 from gpudoctor.findings import Action, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Toolkit
 
 
-@rule("GD416", advice=lambda machine: install_toolkit(machine, "nvcc-framework-cuda-mismatch"), severity=Severity.NOTE, breaks=Rung.TRAINED)
+@rule("GD416", severity=Severity.NOTE, breaks=Rung.TRAINED)
+@advises(lambda machine: install_toolkit(machine, "nvcc-framework-cuda-mismatch"))
 def nvcc_framework_cuda_mismatch(framework: FrameworkView) -> Problems:
     """nvcc and PyTorch have different CUDA major versions."""
     if not framework.spec.builds_extensions:

@@ -2,14 +2,15 @@ from gpudoctor.derive import MachineView, or_none
 from gpudoctor.derive.toolkits import HOMES, build_toolkit
 from gpudoctor.diagnose.advice.from_log import install_toolkit
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.rule import rule
+from gpudoctor.diagnose.rule import advises, rule
 from gpudoctor.findings import Action, Evidence, Fix, Problem, Problems, Rung, Severity
 
 _INTENT = ("TORCH_CUDA_ARCH_LIST", "CUDAHOSTCXX", "NVCC_CCBIN", "NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS")
 """Variables that only a build reads."""
 
 
-@rule("GD415", advice=lambda machine: install_toolkit(machine, "nvcc-toolkit-missing"), severity=Severity.NOTE, breaks=Rung.TRAINED)
+@rule("GD415", severity=Severity.NOTE, breaks=Rung.TRAINED)
+@advises(lambda machine: install_toolkit(machine, "nvcc-toolkit-missing"))
 def nvcc_toolkit_missing(machine: MachineView) -> Problems:
     """nvcc is missing, although variables are set for a CUDA build."""
     variables = machine.variables.values

@@ -2,7 +2,7 @@ from gpudoctor import versions
 from gpudoctor.derive import FrameworkView, MachineView
 from gpudoctor.derive.packages import source_of
 from gpudoctor.derive.toolkits import system_cudas
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, advises, explains, rule
 from gpudoctor.diagnose.rules.libraries.install_missing import install_libraries, search_folder
 from gpudoctor.diagnose.rules.libraries.missing import off_the_loader_path
 from gpudoctor.diagnose.rules.libraries.planned import PlannedFramework, install_with_extra, planned_framework
@@ -18,7 +18,8 @@ def _install_or_search(machine: MachineView) -> tuple[Fix, ...]:
     return tuple(install_libraries(machine, _NAME)) if machine.frameworks else search_folder(machine, _NAME)
 
 
-@rule("GD404", advice=_install_or_search, severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
+@rule("GD404", severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
+@advises(_install_or_search)
 @explains(TRAINING_FAILS, "Without the libraries the framework fails to import or uses the CPU.", Join.FRAMEWORK)
 def pip_nvidia_libs_not_on_path(framework: FrameworkView) -> Problems:
     """CUDA libraries from pip packages are not on the framework's path."""

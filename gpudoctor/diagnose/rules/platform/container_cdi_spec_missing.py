@@ -1,5 +1,5 @@
 from gpudoctor.derive import MachineView, known, not_applicable
-from gpudoctor.diagnose.rule import rule
+from gpudoctor.diagnose.rule import advises, rule
 from gpudoctor.diagnose.rules.platform.cdi import GENERATE, NVIDIA_GPU, users_of_cdi
 from gpudoctor.diagnose.rules.platform.container_toolkit_missing import GUIDE
 from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, Problem, Problems, Rung, Severity
@@ -10,7 +10,8 @@ _INSTALL_TOOLKIT = Fix(
 _GENERATE = Fix("Generate the CDI specification", GENERATE, (ROOT,))
 
 
-@rule("GD340", advice=lambda _: (_GENERATE,), severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, predicts=False)
+@rule("GD340", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, predicts=False)
+@advises(_GENERATE)
 def container_cdi_spec_missing(machine: MachineView) -> Problems:
     """CDI is configured for GPUs, but there is no CDI specification."""
     tools = machine.container_engines

@@ -1,17 +1,12 @@
 from gpudoctor.derive import MachineView, known
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.rule import rule
+from gpudoctor.diagnose.rule import advises, rule
 from gpudoctor.diagnose.rules.platform.cdi import GENERATE, error_if_used, users_of_cdi
 from gpudoctor.findings import ROOT, Evidence, Fix, Problem, Problems, Rung, Severity
 
 
-@rule(
-    "GD313",
-    advice=lambda _: (Fix("Generate the CDI specification again", GENERATE, (ROOT,)),),
-    severity=Severity.ERROR,
-    breaks=Rung.DEVICE_NODE,
-    predicts=False,
-)
+@rule("GD313", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, predicts=False)
+@advises(Fix("Generate the CDI specification again", GENERATE, (ROOT,)))
 def container_cdi_spec_stale(machine: MachineView) -> Problems:
     """CDI specification is for another driver version."""
     tools = machine.container_engines

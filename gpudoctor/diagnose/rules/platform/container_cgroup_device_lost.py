@@ -1,7 +1,7 @@
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.derive.device_nodes import all_withheld
-from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, advises, explains, rule
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
 from gpudoctor.findings import ROOT, Action, Confidence, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing
@@ -19,13 +19,8 @@ _RESTART = (
 _RESTART_POD = Fix("Delete the pod; its controller starts a new one.", action=Action.RESTART_JOB)
 
 
-@rule(
-    "GD303",
-    advice=lambda machine: (_RESTART_POD, *_RESTART[1:]) if engine_in_text(machine) in {"kubernetes", "k3s"} else _RESTART,
-    severity=Severity.ERROR,
-    breaks=Rung.DEVICE_NODE,
-    predicts=False,
-)
+@rule("GD303", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, predicts=False)
+@advises(lambda machine: (_RESTART_POD, *_RESTART[1:]) if engine_in_text(machine) in {"kubernetes", "k3s"} else _RESTART)
 @explains(("device-permission-denied",), "The control group blocks what the file's permissions allow.")
 @explains(("gpu-missing-from-cuda", "cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "CUDA cannot open the device files.")
 @explains(("required-gpus-missing",), "The container cannot open a GPU.")

@@ -2,7 +2,7 @@ import msgspec
 
 from gpudoctor.derive import MachineView, not_applicable, or_none
 from gpudoctor.derive.views.container import CAPABILITIES, DEVICES, ContainerView
-from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, advises, explains, rule
 from gpudoctor.diagnose.rules.platform.container import NO_DEVICES, device_files, image_argument, product, requests
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
 from gpudoctor.findings import ROOT, Action, Confidence, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
@@ -49,7 +49,8 @@ def _start_anew(machine: MachineView) -> tuple[Fix, ...]:
     return (way,) if way else _START_ANEW
 
 
-@rule("GD301", advice=_start_anew, severity=Severity.ERROR, breaks=Rung.DEVICE_NODE)
+@rule("GD301", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE)
+@advises(_start_anew)
 @explains(("no-driver", "device-permission-denied"), "The driver is on the host, and the container has no device files for it.")
 @explains(("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "Without device files or libcuda, CUDA finds no GPU.")
 @explains(("required-gpus-missing",), "The container has no usable GPU.")

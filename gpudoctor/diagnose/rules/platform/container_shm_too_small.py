@@ -1,6 +1,6 @@
 from gpudoctor.derive import MachineView, applicable, known, not_applicable
 from gpudoctor.diagnose.advice.remedies import remedy
-from gpudoctor.diagnose.rule import explains, rule
+from gpudoctor.diagnose.rule import advises, explains, rule
 from gpudoctor.diagnose.rules.platform.container import image_argument
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
 from gpudoctor.findings import Action, Evidence, Fix, Impact, Problem, Problems, Rung, Severity
@@ -11,14 +11,8 @@ _ENOUGH = 1 << 30
 _IN_POD = Fix("Mount an emptyDir with medium: Memory at /dev/shm in the pod.", action=Action.RESTART_JOB)
 
 
-@rule(
-    "GD305",
-    advice=lambda machine: (_IN_POD,) if engine_in_text(machine) in {"kubernetes", "k3s"} else remedy("container-shm-too-small"),
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    impact=Impact.AT_RISK,
-    predicts=False,
-)
+@rule("GD305", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.AT_RISK, predicts=False)
+@advises(lambda machine: (_IN_POD,) if engine_in_text(machine) in {"kubernetes", "k3s"} else remedy("container-shm-too-small"))
 @explains(("all-reduce-failed",), "NCCL allocates its buffers in /dev/shm.")
 def container_shm_too_small(machine: MachineView) -> Problems:
     """Shared memory (/dev/shm) is too small in this container."""

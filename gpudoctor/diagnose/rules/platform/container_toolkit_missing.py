@@ -1,7 +1,7 @@
 from gpudoctor.derive import MachineView, Site, not_applicable
 from gpudoctor.derive.views.container import DEVICES
 from gpudoctor.diagnose.advice.system import command_for
-from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, advises, explains, rule
 from gpudoctor.diagnose.rules.platform.cdi import GENERATE
 from gpudoctor.diagnose.rules.platform.container import NO_DEVICES, device_files, product, requests
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
@@ -35,12 +35,8 @@ _LIST_RUNTIMES = Fix(
 )
 
 
-@rule(
-    "GD302",
-    advice=lambda machine: _install(machine.site, engine_in_text(machine) or "docker"),
-    severity=Severity.ERROR,
-    breaks=Rung.DEVICE_NODE,
-)
+@rule("GD302", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE)
+@advises(lambda machine: _install(machine.site, engine_in_text(machine) or "docker"))
 @explains(
     ("container-no-gpu-access", "container-cdi-spec-missing"), "The toolkit adds GPUs to containers and generates CDI specifications."
 )

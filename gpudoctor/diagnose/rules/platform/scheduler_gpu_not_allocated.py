@@ -2,7 +2,7 @@ import msgspec
 
 from gpudoctor.derive import MachineView, applicable, known
 from gpudoctor.derive.device_nodes import all_withheld
-from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, advises, explains, rule
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
 from gpudoctor.findings import Action, Confidence, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Allocation, Cause, DeviceNodes, KernelDriver, Missing, Pci, is_absent
@@ -19,14 +19,8 @@ _REQUEST = {
 }
 
 
-@rule(
-    "GD312",
-    advice=lambda machine: _request(engine_in_text(machine)),
-    severity=Severity.ERROR,
-    breaks=Rung.DEVICE_NODE,
-    domain=Domain.JOB,
-    predicts=False,
-)
+@rule("GD312", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, domain=Domain.JOB, predicts=False)
+@advises(lambda machine: _request(engine_in_text(machine)))
 @explains(
     ("container-no-gpu-access", "cuda-visible-devices-masked", "device-permission-denied"),
     "The scheduler hides GPUs that the job did not request.",

@@ -1,15 +1,14 @@
 from gpudoctor.derive import MachineView, known, not_applicable
-from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, advises, explains, rule
 from gpudoctor.findings import Domain, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Platform
 
-_FIXES = (
+
+@rule("GD309", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, domain=Domain.DRIVER)
+@advises(
     Fix("Convert the distribution to WSL 2, in PowerShell: wsl --set-version NAME 2 (wsl --list --verbose shows NAME)."),
     Fix("Make WSL 2 the default, in PowerShell: wsl --set-default-version 2."),
 )
-
-
-@rule("GD309", advice=lambda _: _FIXES, severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, domain=Domain.DRIVER)
 @explains(("wsl-driver-stack-broken", "wsl-libcuda-not-on-path", "container-no-gpu-access"), "WSL 1 has no GPU driver interface.")
 @explains(("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "WSL 1 cannot access a GPU.")
 @explains(("required-gpus-missing",), "WSL 1 cannot access a GPU.")
@@ -25,5 +24,4 @@ def wsl1(machine: MachineView) -> Problems:
     yield Problem(
         message="This distribution runs on WSL 1, which cannot access a GPU.",
         evidence=(Evidence("kernel", kernel, "/proc/sys/kernel/osrelease"),),
-        fixes=_FIXES,
     )

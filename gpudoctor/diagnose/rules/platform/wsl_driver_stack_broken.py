@@ -1,11 +1,13 @@
 from gpudoctor.derive import MachineView, known, not_applicable
-from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, advises, explains, rule
 from gpudoctor.diagnose.rules.platform.wsl import LIBRARIES, NEEDED
 from gpudoctor.findings import DOWNLOAD, REBOOT, Action, Confidence, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree
 from gpudoctor.snapshot import Libcuda, Nvml, Status, Wsl, is_absent
 
-_FIXES = (
+
+@rule("GD307", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, domain=Domain.DRIVER)
+@advises(
     Fix("Shut WSL down and start it again", "wsl.exe --shutdown", action=Action.REBOOT),
     Fix("Update WSL", "wsl.exe --update", (DOWNLOAD,), kind=FixKind.ELSE),
     Fix(
@@ -15,9 +17,6 @@ _FIXES = (
         action=Action.UPDATE_DRIVER,
     ),
 )
-
-
-@rule("GD307", advice=lambda _: _FIXES, severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, domain=Domain.DRIVER)
 @explains(("wsl-libcuda-not-on-path", "libcuda-not-on-loader-path"), "In WSL, libcuda comes from the Windows driver.")
 @explains(("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "In WSL, CUDA works through the Windows driver.")
 @explains(("required-gpus-missing",), "WSL has no usable GPU.")
@@ -42,7 +41,6 @@ def wsl_driver_stack_broken(machine: MachineView) -> Problems:
             Evidence("libraries of the Windows driver", ", ".join(name for name in NEEDED if name in present) or "none", LIBRARIES),
             *failures,
         ),
-        fixes=_FIXES,
     )
 
 

@@ -1,11 +1,13 @@
 from gpudoctor.derive import MachineView, absence, not_applicable
 from gpudoctor.diagnose.advice.shell import put_first
-from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, advises, explains, rule
 from gpudoctor.diagnose.rules.platform.wsl import LIBRARIES, NEEDED
 from gpudoctor.findings import ROOT, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing
 
-_FIXES = (
+
+@rule("GD306", severity=Severity.ERROR, breaks=Rung.LIBCUDA, domain=Domain.ENVIRONMENT)
+@advises(
     Fix(f"Add {LIBRARIES} to the loader's path", f"echo {LIBRARIES} | sudo tee /etc/ld.so.conf.d/ld.wsl.conf && sudo ldconfig", (ROOT,)),
     Fix(
         "Set LD_LIBRARY_PATH in this shell",
@@ -13,9 +15,6 @@ _FIXES = (
         kind=FixKind.INSTEAD,
     ),
 )
-
-
-@rule("GD306", advice=lambda _: _FIXES, severity=Severity.ERROR, breaks=Rung.LIBCUDA, domain=Domain.ENVIRONMENT)
 @explains(("libcuda-not-on-loader-path",), "In WSL, libcuda comes from the Windows driver.")
 @explains(("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "Without libcuda, CUDA finds no GPU.")
 @explains(("required-gpus-missing",), "Without libcuda, no GPU is usable.")
@@ -33,5 +32,4 @@ def wsl_libcuda_not_on_path(machine: MachineView) -> Problems:
             Evidence("libcuda.so.1", unfound.reason, "the loader"),
             Evidence("the loader's configuration", configuration, "/etc/ld.so.conf.d"),
         ),
-        fixes=_FIXES,
     )

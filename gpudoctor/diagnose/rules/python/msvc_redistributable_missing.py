@@ -1,13 +1,16 @@
 import re
 
 from gpudoctor.derive import MachineView, known, not_applicable
-from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, advises, explains, rule
 from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Platform, TextLog
 
 _SAID = r"Microsoft Visual C\+\+ Redistributable is not installed|Could not find the DLL\(s\) 'msvcp"
 """What torch/__init__.py and tensorflow/python/platform/self_check.py say after they looked for its DLLs."""
-_INSTALL = (
+
+
+@rule("GD649", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, predicts=False, on_cpu_too=True)
+@advises(
     Fix(
         "Install the Microsoft Visual C++ Redistributable, then open a new terminal",
         "winget install --exact --id Microsoft.VCRedist.2015+.x64",
@@ -21,9 +24,6 @@ _INSTALL = (
         kind=FixKind.INSTEAD,
     ),
 )
-
-
-@rule("GD649", advice=lambda _: _INSTALL, severity=Severity.ERROR, breaks=Rung.FRAMEWORK, predicts=False, on_cpu_too=True)
 @explains(TRAINING_FAILS, "Windows cannot load the framework's libraries.")
 def msvc_redistributable_missing(machine: MachineView) -> Problems:
     """Microsoft Visual C++ Redistributable is not installed."""
@@ -38,5 +38,4 @@ def msvc_redistributable_missing(machine: MachineView) -> Problems:
     yield Problem(
         message="The framework did not find the Microsoft Visual C++ Redistributable, which its libraries need.",
         evidence=(Evidence("log", said.value, said.where),),
-        fixes=_INSTALL,
     )

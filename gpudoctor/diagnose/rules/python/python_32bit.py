@@ -1,16 +1,18 @@
 from gpudoctor.derive import EnvironmentView, known
-from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, advises, explains, rule
 from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, Problem, Problems, Rung, Severity
 
 _WIDE = 64
-_INSTALL = Fix(
-    "Install a 64-bit Python, and create the environment with it: https://www.python.org/downloads/",
-    needs=(DOWNLOAD,),
-    action=Action.INSTALL_PACKAGE,
+
+
+@rule("GD648", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, predicts=False)
+@advises(
+    Fix(
+        "Install a 64-bit Python, and create the environment with it: https://www.python.org/downloads/",
+        needs=(DOWNLOAD,),
+        action=Action.INSTALL_PACKAGE,
+    )
 )
-
-
-@rule("GD648", advice=lambda _: (_INSTALL,), severity=Severity.ERROR, breaks=Rung.FRAMEWORK, predicts=False)
 @explains(
     ("python-version-unsupported", "package-not-installable", "no-cuda-wheel-for-platform", "framework-missing"),
     "No framework publishes wheels for a 32-bit Python.",
@@ -27,5 +29,4 @@ def python_32bit(environment: EnvironmentView) -> Problems:
     yield Problem(
         message=f"Python{version} is a {bits}-bit build; TensorFlow, PyTorch and JAX publish 64-bit wheels only.",
         evidence=(Evidence("Python", f"{bits}-bit", python.why),),
-        fixes=(_INSTALL,),
     )
