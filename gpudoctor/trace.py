@@ -112,7 +112,6 @@ def model_of(builder: str, step: Step, once: CountedStep, twice: CountedStep) ->
     return Model(
         name=os.path.basename(builder),
         sample=once.sample,
-        way="exact",
         traced_by=f"{once.framework} {once.version}, traced on the CPU{'' if once.peak is not None else ' without its workspace'}",
         parameters=once.parameters,
         trainable=once.trainable,

@@ -19,9 +19,8 @@ from hypothesis import strategies as st
 import gpudoctor
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.counted import Network, Sample
-from gpudoctor.fit.layers import conv, flatten, function, linear, norm
+from gpudoctor.fit.layers import conv, flatten, function, linear, loss, norm
 from gpudoctor.fit.model import Affine, Model
-from gpudoctor.fit.structures import loss
 from gpudoctor.model_files.configuration import of_config
 from gpudoctor.trace import Step, through, traced
 from tests.seams.imported import imported

@@ -29,6 +29,7 @@ from gpudoctor.fit.counted import Sample
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.presets import PRESETS
 from gpudoctor.fit.presets import model as preset
+from gpudoctor.frameworks import traced_in
 from gpudoctor.manual import facts
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix
@@ -129,7 +130,8 @@ def fit(
         sample = Sample(seq, image_size(image))
         counted = _model(model, sample, asked, python)
         share = _share(counted)
-        answers = [answer(counted, asked, cards.within(card, share), many, price) for card in _cards(matrix, named, report, compat)]
+        asked_about = [cards.within(card, share) for card in _cards(matrix, named, report, compat)]
+        answers = [fit_document.on_gpu(card, asked, answer(counted, asked, card, many, price)) for card in asked_about]
         fitting = () if answers and all(one.fits for one in answers) else _fitting(counted, asked, matrix, share)
         notes = fit_notes.notes(counted, asked, answers, share)
         made = fit_document.document(counted, asked, answers, stated=bool(gpu), fits_on=fitting, notes=notes)
@@ -240,5 +242,5 @@ def _fitting(model: Model, asked: Asked, matrix: Matrix, share: float) -> tuple[
 
 def _share(model: Model) -> float:
     """Return the share of a GPU's memory that the framework of a traced model uses in this environment."""
-    pool = model.framework.pool
+    pool = traced_in(model.traced_by).pool
     return pool.share_in(os.environ) if pool else 1.0

@@ -7,9 +7,11 @@ from typing import Any
 
 import msgspec
 
+from gpudoctor.amounts import billions
 from gpudoctor.derive.views.gpu import GpuView
 from gpudoctor.fit.accounting import RESERVE
-from gpudoctor.fit.card import Card
+from gpudoctor.fit.asked import PRECISIONS, Asked
+from gpudoctor.fit.card import VOLTA, Card
 from gpudoctor.matrix import GpuProduct, Matrix
 from gpudoctor.matrix.tables import DRIVERS, GPUS
 from gpudoctor.snapshot import Missing, NvmlGpu, Smoke
@@ -52,7 +54,20 @@ def within(card: Card, share: float) -> Card:
 def suits(product: GpuProduct) -> str:
     """Return what a GPU of the table is enough for, in a phrase; "" if its memory is unknown."""
     card = published(product)
-    return card.suitability if card else ""
+    return suitability(card) if card else ""
+
+
+def suitability(card: Card) -> str:
+    """Return the precisions of a GPU's tensor cores, its memory bandwidth, and the largest models before activations, in a phrase."""
+    *most, last = card.tensor_cores or ("no",)
+    half = next((name for name in ("bf16", "fp16") if name.upper() in card.tensor_cores), "fp32")
+    unsure = " known" * (not card.tensor_cores and card.computes(VOLTA))
+    bandwidth = f", {card.bandwidth / 1e9:,.0f} GB/s" if card.bandwidth else ""
+    adapted = max(0, card.available - RESERVE) // PRECISIONS[half].bytes
+    return (
+        f"{', '.join(most)}{' and ' * bool(most)}{last} tensor cores{unsure}{bandwidth}; before activations, AdamW trains up to "
+        f"{billions(card.parameters(Asked(precision=half)))} parameters in {half.upper()} and LoRA up to {billions(adapted)}"
+    )
 
 
 def every(matrix: Matrix) -> tuple[Card, ...]:

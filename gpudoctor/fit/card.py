@@ -1,4 +1,4 @@
-"""A GPU as fit needs it: memory, capability, the rates it computes, reads and copies at, and what that is enough for."""
+"""A GPU as fit needs it: memory, capability, and the rates it computes, reads and copies at."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ from collections.abc import Mapping
 
 import msgspec
 
-from gpudoctor.amounts import billions
-from gpudoctor.fit.accounting import RESERVE, memory
+from gpudoctor.fit.accounting import memory
 from gpudoctor.fit.asked import PRECISIONS, Asked
 from gpudoctor.fit.model import NOTHING, Model
 
-_SYSTEM_MIB, _RULE_BYTES = 400, 4 * 2
-"""The rule of thumb: 400 MiB for the system, and each parameter twice in FP32."""
-_BARE = Model(name="", way="formula", parameters=10**6, trainable=10**6, full=NOTHING, half=NOTHING)
-_VOLTA, _TURING = (7, 0), (7, 5)
+_BARE = Model(name="", parameters=10**6, trainable=10**6, full=NOTHING, half=NOTHING)
+VOLTA = (7, 0)
+_TURING = (7, 5)
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,29 +49,11 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     def tensor_cores(self) -> tuple[str, ...]:
         """The precisions of its tensor cores; of Turing's chips only some have any, those with a published rate."""
         capability = self.capability or (0, 0)
-        if capability < _VOLTA or (capability == _TURING and "fp16" not in self.flops):
+        if capability < VOLTA or (capability == _TURING and "fp16" not in self.flops):
             return ()
         return tuple(name.upper() for name in ("fp16", "bf16", "tf32", "fp8") if PRECISIONS[name].capability <= capability)
-
-    @property
-    def suitability(self) -> str:
-        """The precisions of its tensor cores, its memory bandwidth, and the largest models before activations, in a phrase."""
-        *most, last = self.tensor_cores or ("no",)
-        half = next((name for name in ("bf16", "fp16") if name.upper() in self.tensor_cores), "fp32")
-        unsure = " known" * (not self.tensor_cores and self.computes(_VOLTA))
-        bandwidth = f", {self.bandwidth / 1e9:,.0f} GB/s" if self.bandwidth else ""
-        adapted = max(0, self.available - RESERVE) // PRECISIONS[half].bytes
-        return (
-            f"{', '.join(most)}{' and ' * bool(most)}{last} tensor cores{unsure}{bandwidth}; before activations, AdamW trains up to "
-            f"{billions(self.parameters(Asked(precision=half)))} parameters in {half.upper()} and LoRA up to {billions(adapted)}"
-        )
 
     def parameters(self, asked: Asked) -> int:
         """Return how many parameters can be trained, all of them, before activations."""
         counted = memory(_BARE, msgspec.structs.replace(asked, lora=0, infer=False, weights=""), 1)
         return max(0, self.available - counted.reserve) * _BARE.parameters // (counted.total - counted.reserve)
-
-    @property
-    def parameters_by_rule(self) -> int:
-        """How many parameters fit by the rule of thumb: (MiB - 400) 2^20 / (4 x 2)."""
-        return max(0, (self.total >> 20) - _SYSTEM_MIB) * (1 << 20) // _RULE_BYTES

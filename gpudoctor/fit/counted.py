@@ -7,9 +7,8 @@ from math import prod
 import msgspec
 
 from gpudoctor.errors import UsageError
-from gpudoctor.fit.layers import Rows, run
 from gpudoctor.fit.model import Model, projections
-from gpudoctor.fit.tally import FULL, HALF, INDEX, Tally
+from gpudoctor.fit.tally import FULL, HALF, INDEX, Rows, Tally, run
 
 _MOST_TOKENS, _MOST_SIDE = 10**8, 1 << 17
 """More are not believed."""
@@ -45,6 +44,8 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 USUAL = Sample()
+_COUNTS = ("parameters", "buffers", "largest_block", "looked_up", "forward_flops", "step_flops", "block_flops", "scores", "cache_elements")
+"""Fields of a model that a tally counts under the same name."""
 
 
 class Network(msgspec.Struct, frozen=True):
@@ -70,20 +71,11 @@ class Network(msgspec.Struct, frozen=True):
         return Model(
             name=name,
             sample=", ".join([f"{name} {height}x{width}" for name, (height, width) in tally.beside.items()] + [own]),
-            way="formula",
-            parameters=tally.parameters,
+            **{count: getattr(tally, count) for count in _COUNTS},
             trainable=tally.parameters - tally.frozen,
-            buffers=tally.buffers,
             projections=projections(tally.matrices),
-            largest_block=tally.largest_block,
             outside=tally.parameters - tally.in_blocks,
-            looked_up=tally.looked_up,
-            forward_flops=tally.forward,
-            step_flops=tally.forward + tally.backward,
-            block_flops=tally.block_flops,
             sample_bytes=(INDEX if len(shape) == 1 else FULL) * prod(shape) + FULL * sum(map(prod, tally.beside.values())),
-            scores=tally.scores,
-            cache_elements=tally.cached,
             full=tally.activations,
             half=half.activations,
             fp8=fp8.activations,

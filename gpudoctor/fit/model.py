@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Literal
 
 import msgspec
-
-from gpudoctor.frameworks import CATALOGUE, FrameworkSpec, spec_of
 
 
 class Affine(msgspec.Struct, frozen=True):
@@ -103,9 +100,8 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     """As the user named it: "resnet50", "config.json", "train:build"."""
     sample: str = ""
     """What one sample is: "image 3x224x224", "1024 tokens"; empty: unknown."""
-    way: Literal["formula", "exact"]
     traced_by: str = ""
-    """The framework and what was traced, for the exact way: "torch 2.9.0, FakeTensorMode on the CPU"."""
+    """The framework that it was traced in, and how: "torch 2.9.0, traced on the CPU"; empty: counted by formula."""
     parameters: int
     """Each shared parameter once."""
     trainable: int
@@ -150,11 +146,6 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     def counted(self) -> bool:
         """Whether its activations are known."""
         return bool(self.full or self.half)
-
-    @property
-    def framework(self) -> FrameworkSpec:
-        """The framework that it was traced in; one without traits for a formula."""
-        return next((spec for spec in CATALOGUE if spec.traced_within and spec.name in self.traced_by), spec_of(""))
 
     @property
     def adapted(self) -> tuple[Projection, ...]:

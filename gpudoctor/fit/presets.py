@@ -1,32 +1,77 @@
-"""The models that can be named, with where their shapes are published, and those that are stated by their number of parameters."""
+"""The models that can be named or stated, made of the rows in models.json: presets, transformers by their configuration, and "params=7e9"."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from pkgutil import get_data
+from typing import Annotated, Any
 
 import msgspec
 
 from gpudoctor.amounts import count
 from gpudoctor.errors import UsageError
-from gpudoctor.fit import layers, structures
+from gpudoctor.fit import layers
 from gpudoctor.fit.counted import USUAL, Network, Sample
-from gpudoctor.fit.layers import Row, Rows
+from gpudoctor.fit.layers import FUNCTIONS
 from gpudoctor.fit.model import Model
-from gpudoctor.fit.transformers import TABLE, transformer
+from gpudoctor.fit.tally import Row, Rows
 from gpudoctor.nearest import suggestion
+from gpudoctor.typed import converted, from_json
 
-PRESETS = TABLE.presets
-"""By name: the rows of a network, or the fields of a transformer's config.json; and where they are published."""
-_KINDS: dict[str, Any] = {**vars(layers), **vars(structures)}
+USUAL_TOKENS = 2048
+"""In a sequence, for models that take any number."""
+MOST_LAYERS = 4096
+"""More are not believed: each is counted."""
+_IMPLIED = (
+    "num_key_value_heads",
+    "head_dim",
+    "intermediate_size",
+    "max_position_embeddings",
+    "type_vocab_size",
+    "shared_expert_intermediate_size",
+)
+"""Fields that may be null or 0: the model has none, or as the others imply."""
+_LARGEST = 1 << 24
+_TYPES: Mapping[type, Any] = {
+    bool: bool | None,
+    str: str,
+    float: Annotated[float, msgspec.Meta(ge=0, le=1)] | None,
+    int: Annotated[int, msgspec.Meta(ge=1, le=_LARGEST)],
+}
+"""What a field holds, by what it usually does."""
 _HEAD = 128
 _ASPECT = 128
 """The width of a transformer for each of its layers, about that of Llama 7B (4096 to 32) and GPT-3 (12288 to 96)."""
 _APART = 1.5
 """How many times as many parameters a stated shape may have as are stated, since its vocabulary is not."""
 _FIELDS = ("params", "layers", "width")
+
+
+class Family(msgspec.Struct, frozen=True):
+    """How the models of a model_type are built."""
+
+    rows: list[list[Any]]
+    counts: str
+    """The end of the name of the class that is counted."""
+    usual: dict[str, Any]
+    """The fields that the class reads and what it takes for those that a file does not state."""
+    sample: tuple[Any, ...] = (USUAL_TOKENS,)
+    fixed: bool = False
+
+
+class _Table(msgspec.Struct, frozen=True):
+    families: dict[str, Family]
+    """By model_type, as the configuration classes of transformers 5.24 have them: https://huggingface.co/docs/transformers."""
+    presets: dict[str, dict[str, Any]]
+    """Rows of networks, or published configurations, with their source, by the names of our presets."""
+    parts: dict[str, list[list[Any]]]
+    """Rows that recur, after the names of their sizes."""
+
+
+TABLE = from_json(get_data(__package__, "models.json") or b"", _Table)  # packaged as this module is
+PRESETS = TABLE.presets
 
 
 def model(name: str, sample: Sample = USUAL) -> Model:
@@ -47,24 +92,64 @@ def network(name: str) -> Network:
     """Return the layers of a preset."""
     fields = PRESETS[name]
     if "rows" in fields:
-        return Network(rows_of(fields["rows"]), tuple(fields["sample"]), fields["source"], fixed=fields.get("fixed", False))
+        return Network(rows_of(fields["rows"], {}), tuple(fields["sample"]), fields["source"], fixed=fields.get("fixed", False))
     return transformer(name, fields["model_type"], fields, fields["source"])
 
 
-def rows_of(described: Iterable[Any], sizes: Mapping[Any, Any] = {}) -> Rows:
-    """Return the rows of [kind, sizes…, {named sizes}], of ["times", N, rows] and of parts, whose first row names their sizes: "$width"."""
+def transformer(name: str, kind: str, stated: Mapping[str, Any], source: str, assumptions: tuple[str, ...] = ()) -> Network:
+    """Return the network of a model_type with the fields that are stated. Raises UsageError if they describe no model."""
+    family = TABLE.families[kind]
+    sizes = {field: _checked(name, field, stated.get(field, usual), usual) for field, usual in family.usual.items()}
+    if sizes["hidden_act"] not in FUNCTIONS:
+        raise UsageError(f"{name}: the function {sizes['hidden_act'][:40]!r} is unknown; known are {', '.join(FUNCTIONS)}.")
+    width = sizes["hidden_size"]
+    for heads in (sizes["num_attention_heads"], sizes.get("decoder_attention_heads", sizes["num_attention_heads"])):
+        of_keys = sizes.get("num_key_value_heads") or heads
+        if heads % of_keys or (not sizes.get("head_dim") and width % heads) or heads > width:
+            raise UsageError(f"{name} does not describe a model: {heads} heads, {of_keys} of keys, in a width of {width}.")
+    sizes["intermediate_size"] = sizes["intermediate_size"] or 4 * width
+    sample = tuple(_given(one, sizes) for one in family.sample)
+    most = sizes.get("max_position_embeddings", 0)
+    return Network(rows_of(family.rows, sizes), sample, source, fixed=family.fixed, most=most, assumptions=assumptions)
+
+
+def _checked(name: str, field: str, value: object, usual: object) -> Any:
+    """Return the value of a field, 0 for null. Raises UsageError if no model has it."""
+    if field in _IMPLIED:
+        kind: Any = Annotated[int, msgspec.Meta(ge=0, le=_LARGEST)] | None
+    elif field.endswith("_layers"):
+        kind = Annotated[int, msgspec.Meta(ge=1, le=MOST_LAYERS)]
+    else:
+        kind = _TYPES[type(usual)]
+    try:
+        return converted(value, kind) or 0
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{name} does not describe a model: {error} for `{field}`.") from None
+
+
+def rows_of(described: Iterable[list[Any]], sizes: Mapping[str, Any]) -> Rows:
+    """Return the rows of [kind, sizes…, {named sizes}], of ["times", N, rows] and of parts, whose sizes are added to the others."""
     rows: list[Row] = []
     for kind, *values in described:
         named = values.pop() if values and isinstance(values[-1], dict) else {}
-        given: list[Any] = [rows_of(one, sizes) if isinstance(one, list) else sizes.get(one, one) for one in values]
+        given = [_given(one, sizes) for one in values]
         if kind == "times":
             rows += given[1] * given[0]
         elif kind in TABLE.parts:
             names, *part = TABLE.parts[kind]
-            rows += rows_of(part, dict(zip(names, given, strict=True)))
+            rows += rows_of(part, {**sizes, **dict(zip(names, given, strict=True))})
+        elif kind.startswith("$"):
+            rows += sizes[kind[1:]]
         else:
-            rows.append(_KINDS[kind](*given, **named))
+            rows.append(getattr(layers, kind)(*given, **{size: _given(one, sizes) for size, one in named.items()}))
     return tuple(rows)
+
+
+def _given(value: Any, sizes: Mapping[str, Any]) -> Any:
+    """Return rows for their description, and the size that "$width" names; 0 for one that a family does not have."""
+    if isinstance(value, list):
+        return rows_of(value, sizes)
+    return sizes.get(value[1:], 0) if isinstance(value, str) and value.startswith("$") else value
 
 
 def _of_parameters(text: str, sample: Sample) -> Model:

@@ -1,12 +1,15 @@
-"""What the layers of a network add up to, for one sample."""
+"""What the layers of a network add up to, for one sample. A network is a tuple of rows."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from math import prod
-from typing import NamedTuple
+from typing import Any, Concatenate, NamedTuple, ParamSpec
+
+import msgspec
 
 from gpudoctor.fit.model import Activations, Affine, Moments, corners
 
@@ -14,6 +17,7 @@ FULL, HALF, FP8 = 4, 2, 1 + 1 / 32
 """Bytes of a number in FP32, in BF16 or FP16, and in FP8 with a scale of a byte for 32 as in MXFP8. Scales of whole tensors need less."""
 INDEX = 8
 """Bytes of an index: of a token, a label, a maximum."""
+_Sizes = ParamSpec("_Sizes")
 
 
 class Tensor(NamedTuple):
@@ -45,8 +49,8 @@ class Tally:
 
     def __init__(self, width: int = FULL, *, fp8: bool = False) -> None:
         self.width, self._narrow, self.fp8 = width, width, fp8
-        self.parameters = self.forward = self.backward = self.buffers = self.cached = self.tied = self.scores = self.frozen = 0
-        self.largest_block = self.in_blocks = self.block_flops = self.adapted = self.looked_up = 0
+        self.parameters = self.buffers = self.looked_up = self.largest_block = self.scores = self.cache_elements = 0
+        self.forward_flops = self.step_flops = self.block_flops = self.in_blocks = self.adapted = self.tied = self.frozen = 0
         self.matrices: Counter[tuple[int, int, bool]] = Counter()
         """How many weight matrices have these rows and columns, and are adapted by LoRA or are not."""
         self.branches: list[Tensor] = []
@@ -86,7 +90,7 @@ class Tally:
         Of the head of a model that generates text, inference makes the scores of one token only.
         """
         y = self.given(shape)._replace(grad=True, wide=x.wide if wide is None else wide)
-        self.together(x, *[y] * (not (head and self.cached)))
+        self.together(x, *[y] * (not (head and self.cache_elements)))
         self._alive.append((self._sum + x.bytes(self.width) + y.bytes(self.width), self._before))
         self._moved += x.bytes(self.width) + y.bytes(self.width)
         self.parameters += parameters
@@ -154,21 +158,21 @@ class Tally:
 
     def multiply(self, flops: int, backward: float) -> None:
         """Count a product's FLOPs, and how many times as many backward has."""
-        self.forward += flops
-        self.backward += round(flops * backward)
+        self.forward_flops += flops
+        self.step_flops += flops + round(flops * backward)
 
     @contextmanager
     def block(self, entry: Tensor) -> Iterator[None]:
         """Note what is in a block."""
         self._entries.append(entry)
         self._outer.add(entry.number)
-        self._block, parameters, forward = len(self._entries), self.parameters, self.forward
+        self._block, parameters, forward = len(self._entries), self.parameters, self.forward_flops
         with self.holding(entry):
             yield
         self._block = 0
         self.largest_block = max(self.largest_block, self.parameters - parameters)
         self.in_blocks += self.parameters - parameters
-        self.block_flops += self.forward - forward
+        self.block_flops += self.forward_flops - forward
 
     @property
     def moments(self) -> Moments:
@@ -200,3 +204,30 @@ class Tally:
             inference=Affine(self.width * self._working),
             moved=self._moved,
         )
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A layer, or several in a structure: the function of its kind, and its sizes."""
+
+    kind: Callable[..., Tensor]
+    sizes: tuple[Any, ...]
+    named: dict[str, Any]
+
+    def __call__(self, tally: Tally, x: Tensor) -> Tensor:
+        """Add it to a tally; return what it makes of a tensor."""
+        return self.kind(tally, x, *self.sizes, **self.named)
+
+
+Rows = tuple[Row, ...]
+
+
+def layer(kind: Callable[Concatenate[Tally, Tensor, _Sizes], Tensor]) -> Callable[_Sizes, Row]:
+    """Return the function that makes rows of this kind from their sizes."""
+    return wraps(kind)(lambda *sizes, **named: Row(kind, sizes, named))
+
+
+def run(rows: Rows, tally: Tally, x: Tensor) -> Tensor:
+    """Add layers that follow one another."""
+    for row in rows:
+        x = row(tally, x)
+    return x

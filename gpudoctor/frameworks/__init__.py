@@ -25,6 +25,7 @@ __all__ = [
     "framework_of",
     "spec_of",
     "stack_of",
+    "traced_in",
 ]
 
 CATALOGUE = (TENSORFLOW, TORCH, JAX, PADDLE)
@@ -46,6 +47,11 @@ _BY_DISTRIBUTION = {name: spec.name for spec in CATALOGUE for name in spec.distr
 def spec_of(name: str) -> FrameworkSpec:
     """The traits of the framework of this name; the defaults if the catalogue lacks it."""
     return _BY_NAME.get(name) or FrameworkSpec(name=name, title=name)
+
+
+def traced_in(traced_by: str) -> FrameworkSpec:
+    """The traits of the framework that "keras 3.11, on tensorflow" names; the defaults if it names none."""
+    return next((spec for spec in CATALOGUE if spec.traced_within and spec.name in traced_by), spec_of(""))
 
 
 def framework_of(distribution: str) -> str | None:

@@ -85,7 +85,6 @@ def _weights(name: str, tensors: TensorHeaders) -> Model:
         raise UsageError(f"{name} states {parameters:,} weights; no model has that many.")
     return Model(
         name=name,
-        way="formula",
         parameters=parameters,
         trainable=parameters,
         buffers=sum(4 * tensors[tensor].size for tensor in buffers),

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpudoctor.errors import UncountedError, UsageError
 from gpudoctor.fit.counted import Network
-from gpudoctor.fit.transformers import TABLE, Family, transformer
+from gpudoctor.fit.presets import TABLE, Family, transformer
 
 _NAMES = {
     "n_embd": "hidden_size",

@@ -7,10 +7,9 @@ from typing import Any
 
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.counted import Network, Sample
-from gpudoctor.fit.layers import FUNCTIONS, Rows, conv, dropout, embedding, flatten, function, layer, linear, norm, pool, poolto, run
+from gpudoctor.fit.layers import FUNCTIONS, conv, dropout, embedding, flatten, function, linear, loss, norm, pool, poolto
 from gpudoctor.fit.model import Model
-from gpudoctor.fit.structures import loss
-from gpudoctor.fit.tally import Tally, Tensor
+from gpudoctor.fit.tally import Rows, Tally, Tensor, layer, run
 
 _MERGES = {"Add", "Subtract", "Multiply", "Average", "Maximum"}
 _MOST = 1 << 20

@@ -7,11 +7,14 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from gpudoctor.derive.cards import suitability
 from gpudoctor.exit_codes import BROKEN, READY, UNKNOWN
 from gpudoctor.fit.accounting import memory
 from gpudoctor.fit.answer import Answer
 from gpudoctor.fit.asked import Asked
+from gpudoctor.fit.card import Card
 from gpudoctor.fit.model import Model
+from gpudoctor.frameworks import traced_in
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.model import Tool
 from gpudoctor.schema_fields import means
@@ -21,6 +24,8 @@ _FORMULA_WITHIN = (
     "(Hugging Face transformers keeps up to 10% more)"
 )
 """How far the formula was from a real step of PyTorch on the CPU in FP32, by scripts/bench/fit."""
+_SYSTEM_MIB, _RULE_BYTES = 400, 4 * 2
+"""The rule of thumb: 400 MiB for the system, and each parameter twice in FP32."""
 
 
 class ModelDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +41,22 @@ class ModelDocument(msgspec.Struct, frozen=True, kw_only=True):
     forward_flops: Annotated[int | None, means("Per sample; a multiply-add counts 2. null: unknown.")]
     step_flops: Annotated[int | None, means("Per sample, forward and backward. null: unknown.")]
     source: Annotated[str, means("Where its shape is published, or the file that was read.")]
+
+
+class GpuDocument(Answer, frozen=True, kw_only=True):
+    """The answer for one GPU, and what is known of the GPU."""
+
+    name: Annotated[str, means("The GPU.")]
+    observed: Annotated[bool, means("Whether available_bytes were free on this machine; otherwise they are assumed by the nominal size.")]
+    total_bytes: Annotated[int, means("Its memory.")]
+    available_bytes: Annotated[int, means("What a program can use.")]
+    suitability: Annotated[str, means("What the GPU is enough for, in a phrase.")]
+    note: Annotated[str, means("What the tables say of it, a phrase; empty: nothing.", "two GPUs on a board")] = ""
+    rule_of_thumb_parameters: Annotated[int, means("Parameters that fit by the rule of thumb: (MiB - 400) * 2^20 / (4 * 2).")]
+    countable_parameters: Annotated[int, means("Parameters that fit by the accounting, all of them trained, before activations.")]
+    against_cpu: Annotated[
+        dict[str, float], means("How many times as fast as the CPU it trained, by network and batch, if that was measured.")
+    ]
 
 
 class Needs(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,12 +76,28 @@ class FitDocument(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: Annotated[int, means("0 fits, 1 does not, 3 unknown or no GPU to ask about.")]
     model: ModelDocument
     run: Asked
-    gpus: Annotated[tuple[Answer, ...], means("The GPUs that were asked about, or those of this machine whose free memory is known.")]
+    gpus: Annotated[tuple[GpuDocument, ...], means("The GPUs that were asked about, or those of this machine whose free memory is known.")]
     needs: Annotated[Needs | None, means("Where there is no GPU to ask about. null: there is one, or activations are unknown.")] = None
     fits_on: Annotated[
         tuple[str, ...], means("GPUs of the tables on which the run fits and that the newest driver supports, the smallest first.")
     ] = ()
     notes: Annotated[tuple[str, ...], means("What was assumed, in sentences.")]
+
+
+def on_gpu(card: Card, asked: Asked, found: Answer) -> GpuDocument:
+    """Return the answer for a GPU with what is known of it."""
+    return GpuDocument(
+        **msgspec.structs.asdict(found),
+        name=card.name,
+        observed=card.observed,
+        total_bytes=card.total,
+        available_bytes=card.available,
+        suitability=suitability(card),
+        note=card.note,
+        rule_of_thumb_parameters=max(0, (card.total >> 20) - _SYSTEM_MIB) * (1 << 20) // _RULE_BYTES,
+        countable_parameters=card.parameters(asked),
+        against_cpu={f"{network}, batch {batch}": ratio for (network, batch), ratio in card.against_cpu.items()},
+    )
 
 
 def exit_code(answers: Sequence[Answer], *, stated: bool) -> int:
@@ -76,7 +113,7 @@ def exit_code(answers: Sequence[Answer], *, stated: bool) -> int:
 def document(
     model: Model,
     asked: Asked,
-    answers: Sequence[Answer],
+    answers: Sequence[GpuDocument],
     *,
     stated: bool,
     fits_on: tuple[str, ...],
@@ -87,7 +124,8 @@ def document(
         tool=TOOL,
         exit_code=exit_code(answers, stated=stated),
         model=ModelDocument(
-            **{field: getattr(model, field) for field in ModelDocument.__struct_fields__ if field != "error"},
+            **{field: getattr(model, field) for field in ModelDocument.__struct_fields__ if field not in {"way", "error"}},
+            way="exact" if model.traced_by else "formula",
             error="an estimate" if _is_another_run(model, asked) else _within(model),
         ),
         run=asked,
@@ -112,4 +150,4 @@ def _is_another_run(model: Model, asked: Asked) -> bool:
 
 def _within(model: Model) -> str:
     """Return how far the way in which a model was counted was from a real step."""
-    return model.framework.traced_within or _FORMULA_WITHIN
+    return traced_in(model.traced_by).traced_within or _FORMULA_WITHIN

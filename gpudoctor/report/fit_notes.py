@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from gpudoctor.derive.cards import USABLE
 from gpudoctor.digits import digits
 from gpudoctor.fit.accounting import FRAGMENTATION, RESERVE
-from gpudoctor.fit.answer import Answer
 from gpudoctor.fit.asked import Asked
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.speed import MEASURED_SHARES, PEAK_SHARES
 from gpudoctor.fit.tally import FULL
+from gpudoctor.frameworks import traced_in
+from gpudoctor.report.fit import GpuDocument
 
 FP8 = {
     "training": (
@@ -35,7 +36,7 @@ _MOST = 0.95
 _GIB = 1 << 30
 
 
-def notes(model: Model, asked: Asked, answers: Sequence[Answer], share: float) -> tuple[str, ...]:
+def notes(model: Model, asked: Asked, answers: Sequence[GpuDocument], share: float) -> tuple[str, ...]:
     """Return the sentences; `share` is that of a GPU's memory which the framework takes its tensors from."""
     speeds = any(answer.speed for answer in answers)
     return (
@@ -56,7 +57,7 @@ def _fp8(model: Model, asked: Asked) -> Iterator[str]:
         yield "Speed is that of BF16: the tables have no FP8 peaks."
 
 
-def _assumed(answers: Sequence[Answer]) -> Iterator[str]:
+def _assumed(answers: Sequence[GpuDocument]) -> Iterator[str]:
     """Yield the numbers that were assumed, each a clause."""
     reserved = max((answer.memory["reserve"] for answer in answers if answer.memory), default=RESERVE)
     yield f"{reserved / 1e9:.1f} GB for {'CUDA context, libraries and NCCL' if reserved > RESERVE else 'CUDA context and libraries'}"
@@ -72,7 +73,7 @@ def _assumed(answers: Sequence[Answer]) -> Iterator[str]:
 
 def _framework(model: Model, asked: Asked, share: float) -> Iterator[str]:
     """Yield what the framework, or the way in which the model was counted, leaves out."""
-    framework = model.framework
+    framework = traced_in(model.traced_by)
     if framework.pool and share < _MOST:
         more = f"{framework.pool.variables[0]}={_MOST:.2f} lets it take more"
         yield f"{framework.title} takes at most {share:.0%} of a GPU's memory for tensors; {more}."

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from gpudoctor.amounts import billions
 from gpudoctor.digits import digits
-from gpudoctor.fit.answer import Answer
 from gpudoctor.fit.speed import Speed
-from gpudoctor.report.fit import FitDocument, Needs
+from gpudoctor.report.fit import FitDocument, GpuDocument, Needs
 from gpudoctor.report.page import Look, Page
 from gpudoctor.report.words import VERDICTS
 
@@ -71,7 +70,7 @@ def _run(page: Page, found: FitDocument) -> None:
     page.parts([*filter(None, said)], style="dim", indent=2)
 
 
-def _suitability(page: Page, found: FitDocument, gpu: Answer, *, rule_of_thumb: bool) -> None:
+def _suitability(page: Page, found: FitDocument, gpu: GpuDocument, *, rule_of_thumb: bool) -> None:
     if gpu is found.gpus[0]:
         page.heading("Suitability")
     page.paragraph(f"{gpu.name}: {gpu.suitability}.{f' Note: {gpu.note}.' if gpu.note else ''}", indent=2, hang=2)
@@ -84,11 +83,11 @@ def _suitability(page: Page, found: FitDocument, gpu: Answer, *, rule_of_thumb: 
         page.paragraph(f"{counted} with {found.run.optimizer} in {found.run.precision.upper()}.", indent=4, hang=2)
 
 
-def _heading(page: Page, found: FitDocument, gpu: Answer, text: str) -> None:
+def _heading(page: Page, found: FitDocument, gpu: GpuDocument, text: str) -> None:
     page.heading(f"{text} on {gpu.name}" if len(found.gpus) > 1 else text)
 
 
-def _headline(page: Page, found: FitDocument, gpu: Answer) -> None:
+def _headline(page: Page, found: FitDocument, gpu: GpuDocument) -> None:
     most = f"the largest batch is {gpu.largest_batch:,}" if gpu.largest_batch else "not even batch 1"
     does = "runs" if found.run.infer else "trains"
     if gpu.why:
@@ -111,7 +110,7 @@ def _lead(page: Page, verdict_and_words: tuple[str, str], text: str) -> None:
     page.paragraph(text, f"{page.sign(mark)} {words}  ", lead_style=mark.style, hang=2)
 
 
-def _memory(page: Page, found: FitDocument, needs: Answer | Needs, available: str = "") -> None:
+def _memory(page: Page, found: FitDocument, needs: GpuDocument | Needs, available: str = "") -> None:
     if needs.memory is None or needs.needed_bytes is None:
         return
     for part, size in needs.memory.items():
@@ -121,7 +120,7 @@ def _memory(page: Page, found: FitDocument, needs: Answer | Needs, available: st
     page.paragraph(f"{available}peak {needs.peak}", total, indent=2, style="bold")
 
 
-def _changes(page: Page, found: FitDocument, gpu: Answer) -> None:
+def _changes(page: Page, found: FitDocument, gpu: GpuDocument) -> None:
     if gpu.fits is not False or gpu.why or gpu.needed_bytes is None:
         return
     _heading(page, found, gpu, "What to change")
@@ -133,7 +132,7 @@ def _changes(page: Page, found: FitDocument, gpu: Answer) -> None:
         page.paragraph(f"No option is enough. {smaller}, or take a smaller model.", indent=2)
 
 
-def _speed(page: Page, found: FitDocument, gpu: Answer) -> None:
+def _speed(page: Page, found: FitDocument, gpu: GpuDocument) -> None:
     speed = gpu.speed
     if not gpu.fits:
         return

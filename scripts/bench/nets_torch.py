@@ -93,7 +93,7 @@ def sequence(rows, shape, shared):
 
 
 def _linear(row, shape, shared):
-    if not row.get("own", True):
+    if row.get("tied"):
         return Call(lambda _, x: F.linear(x, shared.embedding.weight)), (*shape[:-1], row["out"])
     return nn.Linear(shape[-1], row["out"], bias=row.get("bias", True)), (*shape[:-1], row["out"])
 
@@ -150,6 +150,8 @@ def _function(row, shape, shared):
 
 
 def _dropout(row, shape, shared):
+    if not row["share"]:
+        return Call(lambda _, x: x), shape
     return Call(lambda _, x: torch.native_dropout(x, 0.1, True)[0]), shape  # the kernel of GPUs: nn.Dropout keeps numbers on the CPU
 
 
@@ -211,7 +213,7 @@ def _gated(row, shape, shared):
 
 
 def _context(row, shape, shared):
-    before = row["height"], row["width"]
+    before = row["height"], row["stride"] * row["width"]
     body, shared.context_shape = sequence(row.get("body", ()), before, shared)
 
     def forward(self, x):

@@ -30,7 +30,7 @@ def test_every_gpu_of_the_table_with_known_memory_has_a_card_and_a_line() -> Non
         if card is not None:
             assert 0 < card.available < card.total
             assert not card.observed
-            assert len(card.suitability) < 200
+            assert len(cards.suitability(card)) < 200
     listed = cards.every(MATRIX)
     assert [card.total for card in listed] == sorted(card.total for card in listed)
     assert len(listed) > 80

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.accounting import largest_batch, memory, moments, trained
 from gpudoctor.fit.asked import OPTIMIZERS, PRECISIONS, SHARDINGS, Asked
-from gpudoctor.fit.counted import Network, Sample
+from gpudoctor.fit.counted import Sample
 from gpudoctor.fit.model import Model
-from gpudoctor.fit.presets import PRESETS, model
-from gpudoctor.fit.transformers import Transformer, transformer
+from gpudoctor.fit.presets import PRESETS, model, transformer
 from gpudoctor.model_files.configuration import of_config
 from gpudoctor.run_words import SPELLINGS, spelt
 from tests.fit.models import preset, presets
@@ -104,16 +103,15 @@ def test_checkpointing_keeps_what_pytorch_keeps_outside_of_blocks(name: str, sam
 @pytest.mark.parametrize(("precision", "saved"), [("fp32", 9_689_604), ("bf16", 6_289_924)])
 def test_adapters_keep_only_what_backward_needs_through_frozen_weights(precision: str, saved: int) -> None:
     """Bytes that PyTorch 2.15 saves for backward of one sample, with adapters of rank 8 on the linear layers of all blocks."""
-    shape = Transformer(
-        num_hidden_layers=8,
-        hidden_size=256,
-        num_attention_heads=4,
-        intermediate_size=688,
-        num_key_value_heads=2,
-        vocab_size=1000,
-        hidden_act="silu",
-    )
-    one = Network(shape.decoder(), (64,)).model("llama")
+    shape = {
+        "num_hidden_layers": 8,
+        "hidden_size": 256,
+        "num_attention_heads": 4,
+        "intermediate_size": 688,
+        "num_key_value_heads": 2,
+        "vocab_size": 1000,
+    }
+    one = transformer("llama", "llama", shape, "").model("llama", Sample(64))
     start, *_ = moments(one, Asked(precision=precision, lora=8), 1)
     assert start.activations == pytest.approx(saved, rel=0.011)
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.amounts import billions, count
+from gpudoctor.derive.cards import suitability
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.answer import answer, fits
 from gpudoctor.fit.asked import Asked
@@ -19,6 +20,7 @@ from gpudoctor.fit.changes import changes
 from gpudoctor.fit.counted import Sample
 from gpudoctor.fit.presets import model
 from gpudoctor.model_files.configuration import of_config
+from gpudoctor.report.fit import on_gpu
 from gpudoctor.run_words import parse
 from tests.fit.models import preset, presets
 
@@ -153,9 +155,17 @@ def test_tensor_cores_by_generation(capability: tuple[int, int], flops: dict[str
 
 
 def test_the_rule_of_thumb_is_that_of_the_textbook() -> None:
-    assert card(6).parameters_by_rule == 752_877_568
-    assert card(0.1).parameters_by_rule == 0
-    assert "memory bandwidth" not in card(bandwidth=None).suitability
+    def by_rule(gib: float) -> int:
+        asked, where = Asked(), card(gib)
+        return on_gpu(where, asked, answer(preset("lenet"), asked, where)).rule_of_thumb_parameters
+
+    assert by_rule(6) == 752_877_568
+    assert by_rule(0.1) == 0
+
+
+def test_an_unknown_bandwidth_is_left_out_of_what_a_gpu_is_enough_for() -> None:
+    assert "1,000 GB/s" in suitability(card())
+    assert "GB/s" not in suitability(card(bandwidth=None))
 
 
 @pytest.mark.parametrize(

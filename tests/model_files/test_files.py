@@ -158,6 +158,9 @@ def test_a_keras_archive_that_expands_without_end_is_cut(tmp_path: Path) -> None
         ({"model_type": None}, "states no model_type"),
         ({"num_key_value_heads": 7}, "32 heads, 7 of keys, in a width of 4096"),
         ({"num_attention_heads": 33}, "33 heads"),
+        ({"model_type": "whisper", "decoder_attention_heads": 7}, "7 heads, 7 of keys, in a width of 4096"),
+        ({"model_type": "whisper", "decoder_attention_heads": 0}, "Expected `int` >= 1 for `decoder_attention_heads`"),
+        ({"model_type": "mixtral", "num_local_experts": 0}, "Expected `int` >= 1 for `num_local_experts`"),
     ],
 )
 def test_what_a_configuration_has_that_is_not_counted_is_refused(fields: dict[str, Any], said: str) -> None:

@@ -98,7 +98,7 @@ def _fit_unknown() -> str:
     """Return the answers that no model of the presets gives: unknown, impossible, and of no GPU."""
     counted, asked = model("resnet50", Sample()), Asked(batch=8, precision="fp8", checkpointing=True)
     card = Card(name="GPU", available=8 * GIB, total=9 * GIB, observed=True, capability=(7, 0), flops={}, measured=False, bandwidth=None)
-    answers = [answer(counted, asked, card)]
+    answers = [fit.on_gpu(card, asked, answer(counted, asked, card))]
     made = fit.document(counted, asked, answers, stated=False, fits_on=(), notes=fit_notes.notes(counted, asked, answers, 1.0))
     (gpu,) = made.gpus
     gpus = (gpu, replace(gpu, fits=None, why=""), replace(gpu, fits=False, why="", needed_bytes=None, largest_batch=None))
@@ -123,7 +123,7 @@ def _fit(name: str, asked: Asked, look: Look = WIDE) -> str:
         for gib in (8, 24)
     ]
     counted = model(name, Sample())
-    answers = [answer(counted, asked, card, 10**6, 2.5) for card in cards]
+    answers = [fit.on_gpu(card, asked, answer(counted, asked, card, 10**6, 2.5)) for card in cards]
     made = fit.document(counted, asked, answers, stated=True, fits_on=("L4", "A100"), notes=fit_notes.notes(counted, asked, answers, 1.0))
     return fit_text.render(made, look, rule_of_thumb=True)
 

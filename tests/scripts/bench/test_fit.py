@@ -23,7 +23,7 @@ def traced(factor: float) -> Model:
     model = Network(ROWS, SHAPE).model("transformer 0")
     assert model.full
     full = msgspec.structs.replace(model.full, kept=Affine(round(factor * model.full.kept.per_sample)))
-    return msgspec.structs.replace(model, full=full, way="exact")
+    return msgspec.structs.replace(model, full=full, traced_by="torch")
 
 
 def test_the_networks_of_a_seed_are_always_the_same_and_each_can_be_counted() -> None:
