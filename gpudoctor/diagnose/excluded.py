@@ -126,7 +126,7 @@ def _is_nowhere_near_wsl(machine: MachineView) -> bool:
     log = machine.observed.text_log
     if not isinstance(log, TextLog) or machine.site.platform == Platform.WSL2 or _names_wsl(machine):
         return False
-    return all(sign.signature.causes[0] not in _OF_WSL for sign in recognise("\n".join(line.value for line in log.lines)))
+    return all(sign.signature.causes[0] not in _OF_WSL for sign in recognise(log.text))
 
 
 def _is_seen_without(words: re.Pattern[str]) -> Callable[[MachineView], bool]:
@@ -198,12 +198,11 @@ _NONE_FOUND = expression(r"NVRM: No NVIDIA (?:GPU|PCI devices) found")
 
 
 def _logs(machine: MachineView, line: re.Pattern[str]) -> bool:
-    log = machine.observed.text_log
-    return isinstance(log, TextLog) and any(line.search(fact.value) for fact in log.lines)
+    return any(line.search(fact.value) for fact in machine.log.lines)
 
 
 def _is_hinted(machine: MachineView, cause: str) -> bool:
-    return cause in hinted("\n".join(line.value for line in known(machine.observed.text_log).lines))
+    return cause in hinted(machine.log.text)
 
 
 def _has_nodes(machine: MachineView) -> bool:
@@ -255,7 +254,7 @@ _ACCOUNT = expression(r"Memory usage: (\d{1,15}) bytes free, (\d{1,15}) bytes to
 
 def _has_free_memory(machine: MachineView) -> bool:
     """Return whether XLA logged that most of the GPU's memory was free when a library failed."""
-    found = [_ACCOUNT.search(line.value) for line in known(machine.observed.text_log).lines]
+    found = [_ACCOUNT.search(line.value) for line in machine.log.lines]
     return any(int(match[1]) > int(match[2]) / 2 for match in found if match)
 
 
@@ -282,17 +281,14 @@ _OF_COLAB = "google-colab"
 
 def _is_only_of_colab(machine: MachineView) -> bool:
     """Return whether Colab's own package is the only one that pip names with another release than it requires."""
-    log = machine.observed.text_log
-    lines = log.lines if isinstance(log, TextLog) else ()
-    return {found["name"] for line in lines for found in _CONFLICT.finditer(line.value)} == {_OF_COLAB}
+    return {found["name"] for line in machine.log.lines for found in _CONFLICT.finditer(line.value)} == {_OF_COLAB}
 
 
 def _takes_as_needed(machine: MachineView) -> bool:
     """Return whether a framework is set to take memory as it needs it, and no line says that this helped."""
-    log = known(machine.observed.text_log)
     specs = [framework.spec for framework in machine.frameworks] or CATALOGUE
     is_set = any(machine.variable(spec.preallocates[0]) == spec.preallocates[1] for spec in specs if spec.preallocates)
-    return is_set and "gpu-memory-preallocation" not in hinted("\n".join(line.value for line in log.lines))
+    return is_set and not _is_hinted(machine, "gpu-memory-preallocation")
 
 
 def _did_not_help(cause: str) -> Callable[[MachineView], bool]:

@@ -9,7 +9,7 @@ from gpudoctor.derive import MachineView
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.matrix.resolve import final_release
-from gpudoctor.snapshot import Platform, Python, TextLog
+from gpudoctor.snapshot import Platform, Python
 
 _OFFERED = expression(
     r"the requirement ([A-Za-z][\w.-]{0,60})(?:\[[^\]\n]{0,40}\])?={2,3}(\d[\w.+]{0,30})[^\n]{0,120}\(from versions: ([^()\n]{0,4000})\)"
@@ -68,11 +68,8 @@ def no_such_release(machine: MachineView, text: str) -> Iterator[Evidence]:
 
 def has_wheel_for_python(machine: MachineView) -> bool:
     """Return whether the releases that an installer did not find have wheels for the Python that the text states, on its platform if that is known."""
-    short, log = stated_python(machine), machine.observed.text_log
-    if not short or not isinstance(log, TextLog):
-        return False
-    platform = of_wheels(machine)
-    wanted = {found.groups() for line in log.lines for found in _PINNED.finditer(line.value)}
+    short, platform = stated_python(machine), of_wheels(machine)
+    wanted = {found.groups() for line in machine.log.lines for found in _PINNED.finditer(line.value)}
     rows = [
         [row for row in machine.matrix.releases(name) if str(row.release) == release and row.platform.startswith(platform)]
         for name, release in wanted

@@ -226,7 +226,7 @@ def _noted(run: RuleRun) -> RuleRun:
 
 def _signs(machine: MachineView, log: TextLog) -> list[Recognised]:
     """Return the signatures in the log, and that of a framework without a GPU if one only answered so: a complaint, if a CUDA toolkit is installed."""
-    found = list(recognise("\n".join(line.value for line in log.lines)))
+    found = list(recognise(log.text))
     blind = next((framework for framework in machine.frameworks if framework.observed.sees_gpu is False), None)
     if blind is None:
         return found

@@ -32,8 +32,7 @@ def needed(machine: MachineView, policy: Policy, named: frozenset[str] = frozens
 
     `named` are causes that lines of a text may point to: their rules stay.
     """
-    log = machine.observed.text_log
-    if policy.only or policy.skip or policy.require or (isinstance(log, TextLog) and log.reported):
+    if policy.only or policy.skip or policy.require or machine.log.reported:
         return without(frozenset())
     return without(frozenset(_lacking(machine)), named)
 

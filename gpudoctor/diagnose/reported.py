@@ -11,13 +11,12 @@ from gpudoctor.diagnose.advice.system import read_page
 from gpudoctor.diagnose.engine import RuleRun, stamp
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.findings import MACHINE, Confidence, Evidence, Outcome, OutcomeKind, Problem, Severity
-from gpudoctor.snapshot import Reported, TextLog
+from gpudoctor.snapshot import Reported
 
 
 def reported(runs: Sequence[RuleRun], machine: MachineView, rules: Sequence[Rule]) -> list[RuleRun]:
     """Return the runs, and in place of what rules say of a cause or a note, what a report says of it, unless they agree."""
-    log = machine.observed.text_log
-    mildest_first = sorted(log.reported if isinstance(log, TextLog) else (), key=lambda one: Severity(one.severity))
+    mildest_first = sorted(machine.log.reported, key=lambda one: Severity(one.severity))
     told = {one.code: one for one in mildest_first}
     found = {(finding.code, finding.severity) for run in runs for finding in run.findings}
     told = {code: one for code, one in told.items() if (code, Severity(one.severity)) not in found}

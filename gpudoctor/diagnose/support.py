@@ -37,7 +37,7 @@ _NEARLY_ALL, _MOST = 0.8, 0.5
 
 def supported(machine: MachineView, log: TextLog) -> dict[str, Evidence]:
     """Return the causes that something else in the text speaks for, with that."""
-    text = "\n".join(line.value for line in log.lines)
+    text = log.text
     found: dict[str, Evidence] = {cause: HintedLine("log", line, _where(line, log)) for cause, line in hinted(text).items() if cause}
     for cause, asks in _FACTS.items():
         evidence = first_evidence(asks, machine, text)
@@ -256,7 +256,7 @@ def _old_glibc(machine: MachineView, text: str) -> Iterator[Evidence]:
 
 
 def _set_by_program(machine: MachineView, _: str) -> Iterator[Evidence]:
-    yield from (Evidence("program", fact.value, fact.where) for fact in known(machine.observed.text_log).set_by_program.values())
+    yield from (Evidence("program", fact.value, fact.where) for fact in machine.log.set_by_program.values())
 
 
 def _named_by_uuid(machine: MachineView, _: str) -> Iterator[Evidence]:

@@ -68,7 +68,7 @@ def _is_shut_to_others(machine: MachineView, _: str) -> Iterator[Evidence]:
 
 def _started_without_a_gpu(machine: MachineView, _: str) -> Iterator[Evidence]:
     """Yield how a container was started without a GPU."""
-    start = known(machine.observed.text_log).gpu_requests.get("none")
+    start = machine.log.gpu_requests.get("none")
     if start:
         yield Evidence("started without a GPU", start.value, start.where)
 
@@ -100,7 +100,7 @@ _FINDS_NO_NVML = expression(r"NVIDIA-SMI couldn't find libnvidia-ml")
 
 def _runtime_mounted_nvidia_smi(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield how a container was started with a GPU, if nvidia-smi finds no NVML: NVIDIA's runtime mounts both, so the loader's cache is old."""
-    start = known(machine.observed.text_log).gpu_requests.get("requested")
+    start = machine.log.gpu_requests.get("requested")
     if start and _FINDS_NO_NVML.search(text):
         yield Evidence("started with a GPU", start.value, start.where)
 

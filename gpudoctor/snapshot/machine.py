@@ -235,6 +235,11 @@ class TextLog(Observed, frozen=True):
     """The first command or file that starts a container, by whether it asks for a GPU: "requested" or "none"."""
     likeness: Likeness = Likeness()
 
+    @property
+    def text(self) -> str:
+        """The lines as one text."""
+        return "\n".join(line.value for line in self.lines)
+
 
 class XidEvent(Observed, frozen=True):
     """An error that the NVIDIA driver logged in the kernel log: an Xid of a GPU, or an SXid of an NVSwitch."""

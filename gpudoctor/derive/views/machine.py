@@ -54,6 +54,7 @@ from gpudoctor.snapshot import (
     Smoke,
     Snapshot,
     SystemPackages,
+    TextLog,
     Toolkit,
     Variables,
     Wsl,
@@ -243,6 +244,11 @@ class MachineView(DriverCallsView):
         """The value of an environment variable; empty if not set or unknown."""
         variables = self.observed.variables
         return "" if isinstance(variables, Missing) else variables.values.get(name, "")
+
+    @property
+    def log(self) -> TextLog:
+        """The signs of a fault in a pasted text; empty if no text was read."""
+        return TextLog(()) if isinstance(self.observed.text_log, Missing) else self.observed.text_log
 
     @property
     def supposed(self) -> bool:

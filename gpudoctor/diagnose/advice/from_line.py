@@ -11,7 +11,6 @@ from gpudoctor.diagnose.advice.remedies import remedy
 from gpudoctor.diagnose.advice.shell import root_for
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Action, Fix
-from gpudoctor.snapshot import TextLog
 from gpudoctor.versions import parse
 
 
@@ -191,9 +190,7 @@ def usual(machine: MachineView, cause: str) -> tuple[Fix, ...]:
 
 def in_log(machine: MachineView, message: re.Pattern[str]) -> re.Match[str] | None:
     """Return where a line of the text says this, of several the one with the highest versions."""
-    log = machine.observed.text_log
-    lines = log.lines if isinstance(log, TextLog) else ()
-    found = [match for line in lines for match in message.finditer(line.value)]
+    found = [match for line in machine.log.lines for match in message.finditer(line.value)]
     return max(found, key=lambda match: [parse(text or "") or () for text in match.groups()], default=None)
 
 

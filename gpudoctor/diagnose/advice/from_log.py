@@ -11,7 +11,7 @@ from gpudoctor.diagnose.advice.remedies import remedy
 from gpudoctor.findings import Action, Fix
 from gpudoctor.frameworks import TRAINED
 from gpudoctor.frameworks.torch import TORCH
-from gpudoctor.snapshot import Missing, TextLog
+from gpudoctor.snapshot import Missing
 
 
 def install_with_cuda(machine: MachineView, cause: str) -> Iterator[Fix]:
@@ -59,8 +59,7 @@ def _for_build(machine: MachineView, cause: str, title: str, command: str = "") 
 def releases_in_text(machine: MachineView) -> dict[str, str]:
     """Return the frameworks that a text is about, each with its release if that is stated."""
     stated = {framework.name: framework.release for framework in machine.frameworks}
-    log = machine.observed.text_log
-    lines = " ".join(line.value for line in log.lines).lower() if isinstance(log, TextLog) else ""
+    lines = machine.log.text.lower()
     return stated or {name: "" for name in TRAINED if name in lines or _ERRORS.get(name, name) in lines}
 
 

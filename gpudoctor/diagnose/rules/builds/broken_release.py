@@ -10,7 +10,7 @@ from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import Fault
 from gpudoctor.matrix.cite import cited
 from gpudoctor.signatures import recognise
-from gpudoctor.snapshot import Distribution, Fact, TextLog
+from gpudoctor.snapshot import Distribution, Fact
 
 _BROKEN = "broken"
 _BROKEN_EXTRA = "broken-extra"
@@ -61,8 +61,6 @@ def _faults(environment: EnvironmentView) -> Iterator[tuple[Distribution, Fault]
 
 def _line(environment: EnvironmentView) -> Fact | None:
     """Return the line of a pasted log that shows a broken release; None without one. Other builds may have the same version number."""
-    log = environment.observed.text_log
-    if not isinstance(log, TextLog):
-        return None
-    found = (sign.line for sign in recognise("\n".join(line.value for line in log.lines)) if broken_release.name in sign.signature.causes)
+    log = environment.machine.log
+    found = (sign.line for sign in recognise(log.text) if broken_release.name in sign.signature.causes)
     return next((line for text in found for line in log.lines if text in line.value or line.value in text), None)

@@ -14,7 +14,7 @@ from gpudoctor.diagnose.rules.libraries.planned import install_with_extra, known
 from gpudoctor.findings import DOWNLOAD, ROOT, Action, Fix, FixKind
 from gpudoctor.findings.naming import joined
 from gpudoctor.matrix.tables import CUDA
-from gpudoctor.snapshot import LibraryUse, Missing, Platform, TextLog
+from gpudoctor.snapshot import LibraryUse, Missing, Platform
 
 _FIRST_IN_PACKAGES = 11
 """The first CUDA of whose libraries NVIDIA publishes Python packages for all frameworks: nvidia-cublas-cu11."""
@@ -44,9 +44,7 @@ def install_missing(framework: FrameworkView, lost: tuple[LibraryUse, ...]) -> t
 
 def search_folder(machine: MachineView, cause: str) -> tuple[Fix, ...]:
     """Return the fix that lets the loader search the folder in which a text shows a missing library; what usually fixes the cause if it shows none."""
-    log = machine.observed.text_log
-    shown = missing_by_path("\n".join(line.value for line in log.lines)) if isinstance(log, TextLog) else ()
-    for folder, name in shown:
+    for folder, name in missing_by_path(machine.log.text):
         if folder.startswith("/"):
             title = f"Add the folder of {name} to {PATH}, for this environment only"
             return (Fix(title, put_first(folder.rstrip("/")), action=Action.INVESTIGATE),)
@@ -71,8 +69,7 @@ def install_libraries(machine: MachineView, cause: str) -> Iterator[Fix]:
 
 def _install_older_cuda(machine: MachineView) -> tuple[Fix, ...]:
     """Return the fix that installs the CUDA release whose libraries a text says are missing; () for one of which Python packages have them."""
-    log = machine.observed.text_log
-    wanted = missing("\n".join(line.value for line in log.lines)) if isinstance(log, TextLog) else []
+    wanted = missing(machine.log.text)
     rows = [row for row in machine.matrix.rows(CUDA) if set(wanted) & set(row.sonames or ())]
     releases = {row.release.short for row in rows}
     if len(releases) != 1 or rows[0].release.major >= _FIRST_IN_PACKAGES:

@@ -6,7 +6,7 @@ from gpudoctor.diagnose.rule import TRAINING_FAILS, advises, explains, rule
 from gpudoctor.diagnose.rules.platform.container import NO_DEVICES, device_files, image_argument, product, requests
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
 from gpudoctor.findings import ROOT, Action, Confidence, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
-from gpudoctor.snapshot import Cause, Libcuda, TextLog, is_absent
+from gpudoctor.snapshot import Cause, Libcuda, is_absent
 
 _START = {
     "docker": "docker run --rm --gpus all IMAGE nvidia-smi",
@@ -43,8 +43,7 @@ _START_ANEW = (
 
 def _start_anew(machine: MachineView) -> tuple[Fix, ...]:
     """Return how to start the container that a text shows, or any container, with its GPUs. Nothing of the text becomes a command."""
-    log = machine.observed.text_log
-    start = log.gpu_requests.get("none") if isinstance(log, TextLog) else None
+    start = machine.log.gpu_requests.get("none")
     way = _WAYS.get(start.value.partition(" ")[0] if start else engine_in_text(machine))
     return (way,) if way else _START_ANEW
 

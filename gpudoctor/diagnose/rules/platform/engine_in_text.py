@@ -2,7 +2,6 @@
 
 from gpudoctor.derive import MachineView
 from gpudoctor.expressions import expression
-from gpudoctor.snapshot import TextLog
 
 _WORDS = {
     "k3s": r"(?i)\bk3s\b",
@@ -19,8 +18,5 @@ _WORDS = {
 
 def engine_in_text(machine: MachineView) -> str:
     """Return the first of these that the signs in a text name; empty for none."""
-    log = machine.observed.text_log
-    if not isinstance(log, TextLog):
-        return ""
-    text = "\n".join(fact.value for fact in (*log.lines, *log.gpu_requests.values()))
+    text = "\n".join(fact.value for fact in (*machine.log.lines, *machine.log.gpu_requests.values()))
     return next((name for name, words in _WORDS.items() if expression(words).search(text)), "")

@@ -5,7 +5,7 @@ from gpudoctor.diagnose.advice.system import set_variable
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Confidence, Evidence, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.signatures import recognise
-from gpudoctor.snapshot import TEXT, TextLog
+from gpudoctor.snapshot import TEXT
 
 
 @rule("GD743", severity=Severity.NOTE, breaks=Rung.TRAINED, impact=Impact.PARTLY, predicts=False)
@@ -28,6 +28,4 @@ def gpu_memory_preallocation(machine: MachineView) -> Problems:
 
 def _starved(machine: MachineView) -> bool:
     """Return whether a library says that it found no memory, as it does if the framework holds all of it."""
-    log = machine.observed.text_log
-    signs = recognise("\n".join(line.value for line in log.lines)) if isinstance(log, TextLog) else ()
-    return any(sign.signature.causes[0] == gpu_memory_preallocation.name for sign in signs)
+    return any(sign.signature.causes[0] == gpu_memory_preallocation.name for sign in recognise(machine.log.text))
