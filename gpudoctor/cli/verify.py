@@ -12,7 +12,7 @@ from gpudoctor.check.run import run
 from gpudoctor.cli import output
 from gpudoctor.cli.live import display
 from gpudoctor.derive import wheel_platform
-from gpudoctor.derive.specifiers import requirement
+from gpudoctor.derive.specifiers import requirements_in
 from gpudoctor.digits import digits
 from gpudoctor.errors import UsageError
 from gpudoctor.exit_codes import BROKEN, READY, UNKNOWN
@@ -69,7 +69,7 @@ def _proven(name: str, report: Report) -> str:
 
 def trainable(asked: Question) -> Question:
     """Return the question with NumPy, which the training needs and PyTorch does not require."""
-    named = {wanted.name for wanted in map(requirement, asked.requirements) if wanted is not None}
+    named = {wanted.name for wanted in requirements_in(asked.requirements)}
     return asked if "numpy" in named else msgspec.structs.replace(asked, requirements=(*asked.requirements, "numpy"))
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from gpudoctor import versions
 from gpudoctor.derive.packages import Stack
-from gpudoctor.derive.specifiers import requirement
+from gpudoctor.derive.specifiers import requirements_in
 from gpudoctor.frameworks import ADDONS, framework_of
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.snapshot import Distribution
@@ -36,7 +36,7 @@ def extended_by(row: FrameworkRelease) -> str | None:
     """The framework that a release computes for: by the catalogue, or the one that it requires; None if it needs none, or is one itself."""
     if framework_of(row.distribution):
         return None  # TensorFlow 2.12 requires JAX, and computes for itself
-    named = (found.name for found in map(requirement, row.requires) if found is not None and not found.marker)
+    named = (found.name for found in requirements_in(row.requires) if not found.marker)
     return ADDONS.get(row.distribution, ("",))[0] or next((name for found in named if (name := framework_of(found))), None)
 
 

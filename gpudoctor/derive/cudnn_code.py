@@ -6,7 +6,7 @@ import msgspec
 
 from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.gpu_code import LACKS, EffectiveCode, Fit, architecture, fit_with_faults, runs
-from gpudoctor.derive.specifiers import only_version, requirement
+from gpudoctor.derive.specifiers import only_version, requirements_in
 from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import CudnnRelease, FrameworkRelease, Matrix
 from gpudoctor.matrix.cite import cited
@@ -60,7 +60,7 @@ def _forward_compatible(version: Version | None, cuda: int, matrix: Matrix) -> b
 
 def pinned_cudnn(row: FrameworkRelease, matrix: Matrix) -> EffectiveCode | None:
     """Return the code of the cuDNN that a release pins or was built with; None if unknown, or if it works without."""
-    wanted = (one for one in map(requirement, row.requires) if one is not None and one.name.startswith("nvidia-cudnn-cu"))
+    wanted = (one for one in requirements_in(row.requires) if one.name.startswith("nvidia-cudnn-cu"))
     pinned = next(filter(None, (only_version(one.specifier) for one in wanted)), "")
     version, cuda = parse(pinned) or row.cudnn, row.built_with_cuda
     if cuda is None or optional_for(row.distribution) or (version is None and framework_of(row.distribution) is None):

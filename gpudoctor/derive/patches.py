@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpudoctor.derive.demands import Demand
-from gpudoctor.derive.specifiers import Requirement, only_version, requirement
+from gpudoctor.derive.specifiers import Requirement, only_version, requirements_in
 from gpudoctor.frameworks import framework_of, spec_of, stack_of
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.matrix.cite import cited
@@ -24,7 +24,7 @@ def by_a_patch(distribution: Distribution, own: Iterable[Requirement], later: It
     if is_framework and (keras is None or all(one.name != keras.distribution for one in own)):
         return  # before the releases are read
     for patch in later:
-        for found in filter(None, map(requirement, patch.requires)):
+        for found in requirements_in(patch.requires):
             pinned = found.specifier.startswith("==") and "*" not in found.specifier  # to what was released with that patch
             is_bound = keras is not None and found.name == keras.distribution and "<" in found.specifier
             counts = is_bound if is_framework else framework_of(found.name) is not None

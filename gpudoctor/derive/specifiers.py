@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 from packaging.specifiers import InvalidSpecifier, Specifier
@@ -148,6 +148,11 @@ def requirement(text: str) -> Requirement | None:
         return None
     asked = tuple(extra.strip() for extra in extras.split(",") if extra.strip())
     return Requirement(text.removesuffix(f';extra=="{BESIDE}"'), normalise(name), asked, specifier.replace(" ", ""), marker.strip())
+
+
+def requirements_in(texts: Iterable[str]) -> Iterator[Requirement]:
+    """Yield the requirements that Requires-Dist lines spell, without those that are invalid or name an address."""
+    return filter(None, map(requirement, texts))
 
 
 def of_extra(text: str) -> bool:

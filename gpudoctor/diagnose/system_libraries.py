@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpudoctor.derive import EffectiveCuda, FrameworkView, Stack
 from gpudoctor.derive.cuda_libraries import WHEELS, brings_runtime, takes_system_cuda
 from gpudoctor.derive.cudnn_code import optional_for
-from gpudoctor.derive.specifiers import requirement
+from gpudoctor.derive.specifiers import requirements_in
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.snapshot import Missing
 from gpudoctor.versions import Version
@@ -36,7 +36,7 @@ def unstated_libraries(view: FrameworkView) -> str:
 
 def _or_from_extras(row: FrameworkRelease) -> str:
     """Return the extras that install CUDA and cuDNN, as the end of the sentence; empty if there are none."""
-    asked = (wanted for wanted in map(requirement, row.requires) if wanted is not None and wanted.name.startswith(_IN_EXTRAS))
+    asked = (wanted for wanted in requirements_in(row.requires) if wanted.name.startswith(_IN_EXTRAS))
     extras = sorted({wanted.marker.partition('extra=="')[2].rstrip('"') for wanted in asked} - {""})
     return f" or {row.distribution}[{','.join(extras)}]" if extras else ""
 

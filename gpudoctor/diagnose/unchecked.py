@@ -14,7 +14,7 @@ from gpudoctor.derive.demands import Demand
 from gpudoctor.derive.gpu_code import LACKS, Fit
 from gpudoctor.derive.packages import chosen_frameworks
 from gpudoctor.derive.plugins import compares_plugins, mismatched_plugins
-from gpudoctor.derive.specifiers import of_extra, requirement, satisfies
+from gpudoctor.derive.specifiers import of_extra, requirement, requirements_in, satisfies
 from gpudoctor.derive.wheel_tags import installed_glibc, newest_glibc, tags
 from gpudoctor.diagnose.advice.releases import known_builds
 from gpudoctor.diagnose.system_libraries import unstated_libraries
@@ -228,7 +228,7 @@ def _package(package: Distribution, stack: Stack, cudnns: frozenset[str]) -> str
 def _perhaps_refused(package: Distribution, stack: Stack) -> str:
     """Return which package may exclude this version, on Python versions that were not ruled out; empty if none does."""
     for row in stack.rows:
-        for wanted in filter(None, map(requirement, row.requires)):
+        for wanted in requirements_in(row.requires):
             if wanted.name == package.name and stack.applies(wanted) is None and satisfies(package.version, wanted.specifier) is False:
                 return (
                     f"{row.distribution} {row.release} requires {wanted.name}{wanted.specifier} on some Python versions; state the version"
@@ -242,7 +242,7 @@ def _without_binding(package: Distribution, stack: Stack) -> str:
     Without transformer-engine-torch, transformer_engine.pytorch cannot be imported: common/__init__.py finds no library.
     """
     row = stack.row(package)
-    named = [wanted.name for wanted in map(requirement, row.requires if row is not None else ()) if wanted is not None]
+    named = [wanted.name for wanted in requirements_in(row.requires if row is not None else ())]
     parts = ((name, ADDONS[name][0]) for name in named if name in ADDONS and name.startswith(f"{package.name}-"))
     missing = next(((name, beside) for name, beside in parts if beside in stack.distributions and name not in stack.distributions), None)
     return f"its part for {missing[1]}, {missing[0]}, is not among the packages; an extra installs it" if missing else ""

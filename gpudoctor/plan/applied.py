@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from gpudoctor.derive.specifiers import requirement
+from gpudoctor.derive.specifiers import requirements_in
 from gpudoctor.findings import COMPAT_PACKAGE, Fix, FixKind
 from gpudoctor.plan.model import Combination
 
@@ -29,16 +29,8 @@ def changes(fix: Fix) -> bool:
 def applied(combination: Combination, fixes: Iterable[Fix]) -> Combination:
     """Return the combination after these fixes; the same one if they are only sentences."""
     for fix in fixes:
-        stated = {
-            wanted.name: wanted.text
-            for wanted in map(requirement, combination.requirements)
-            if wanted is not None and wanted.name not in fix.removes
-        }
-        new = {
-            wanted.name: wanted.text
-            for wanted in map(requirement, fix.installs)
-            if wanted is not None and (wanted.specifier or wanted.name not in stated)
-        }
+        stated = {wanted.name: wanted.text for wanted in requirements_in(combination.requirements) if wanted.name not in fix.removes}
+        new = {wanted.name: wanted.text for wanted in requirements_in(fix.installs) if (wanted.specifier or wanted.name not in stated)}
         combination = msgspec.structs.replace(
             combination,
             requirements=tuple((stated | new).values()),

@@ -13,7 +13,6 @@ from gpudoctor.matrix import Matrix
 from gpudoctor.plan.machine import Machine, interpreter
 from gpudoctor.plan.model import Combination
 from gpudoctor.plan.suppose import assume
-from gpudoctor.snapshot import Host, Platform
 
 POLICY = Policy(level=None, allow_cpu=True)
 _OF_SAME_FILES = ("nvidia-wheel-version-conflict", "two-copies-of-framework")
@@ -116,6 +115,4 @@ def with_python(machine: Machine, python: str) -> Machine:
     """Return the machine with this Python version."""
     if not python:
         return machine
-    host = machine.host
-    windows = isinstance(host, Host) and host.platform == Platform.WINDOWS
-    return msgspec.structs.replace(machine, python=interpreter(python, host.architecture, windows=windows))
+    return msgspec.structs.replace(machine, python=interpreter(python, machine.host.architecture, windows=machine.on_windows))

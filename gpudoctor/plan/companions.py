@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.derive.specifiers import requirement
+from gpudoctor.derive.specifiers import requirements_in
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.plan.candidates import Candidate
 
@@ -19,10 +19,7 @@ def checked_as(candidate: Candidate) -> str:
 
 def of_a_framework(found: tuple[Candidate, ...], framework: str) -> tuple[Candidate, ...]:
     """Return the releases of a companion without those, older than others, that fail to state which framework they were published for."""
-    states = [
-        any((wanted := requirement(text)) and wanted.name == framework and wanted.specifier for text in candidate.requires)
-        for candidate in found
-    ]
+    states = [any(wanted.name == framework and wanted.specifier for wanted in requirements_in(candidate.requires)) for candidate in found]
     newest = states.index(True) if True in states else len(states)
     return tuple(candidate for place, candidate in enumerate(found) if states[place] or place < newest)
 

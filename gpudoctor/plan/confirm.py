@@ -7,7 +7,7 @@ import time
 
 import msgspec
 
-from gpudoctor.derive.specifiers import requirement
+from gpudoctor.derive.specifiers import requirements_in
 from gpudoctor.exit_codes import BROKEN
 from gpudoctor.findings import Verdict
 from gpudoctor.findings.naming import joined
@@ -17,7 +17,7 @@ from gpudoctor.plan.companions import checked_as
 from gpudoctor.plan.describe import environment, why_python
 from gpudoctor.plan.from_tables import planned_from_tables
 from gpudoctor.plan.learnt import Learnt
-from gpudoctor.plan.propose import Proposal, Question, exit_code, headline, on_windows, propose
+from gpudoctor.plan.propose import Proposal, Question, exit_code, headline, propose
 from gpudoctor.plan.resolution import Confirmed, Conflict, Request, Resolution, Unavailable
 from gpudoctor.plan.resolver import OF_MACOS, resolve
 from gpudoctor.progress import Event, Progress, silent
@@ -149,7 +149,7 @@ def _final(resolution: Resolution, conclusion: Conclusion, proposal: Proposal, q
     found = learnt.applied(proposal.chosen)
     if conclusion.verdict is not Verdict.READY:
         found = msgspec.structs.replace(found, conclusion=conclusion)
-    here = environment(found, proposal.search, proposal.wishes, windows=on_windows(question.machine), resolution=resolution)
+    here = environment(found, proposal.search, proposal.wishes, resolution)
     return msgspec.structs.replace(
         proposal.plan,
         machine=(*proposal.plan.machine, *_system(question)),
@@ -169,7 +169,7 @@ def _of_the_rest(plan: Plan, proposal: Proposal, left_out: tuple[str, ...], matr
     known = {name for name in left_out if (matrix.without_gpu_code(name) or matrix.releases(name)) and not matrix.pythons(name)}
     doubtful = (name for name in left_out if name not in known)
     unknown = tuple(f"{name} has no wheel for this Python; whether its source builds and works here was not checked." for name in doubtful)
-    pinned = {wanted.name for pin in here.pins if (wanted := requirement(pin.requirement)) is not None}
+    pinned = {wanted.name for wanted in requirements_in(pin.requirement for pin in here.pins)}
     here = msgspec.structs.replace(
         here,
         verdict=Verdict.UNKNOWN.value if unknown else here.verdict,

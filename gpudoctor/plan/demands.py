@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import wheel_platform
-from gpudoctor.derive.specifiers import BESIDE, Requirement, contradict, holds, of_extra, only_version, requirement, satisfies
+from gpudoctor.derive.specifiers import (
+    BESIDE,
+    Requirement,
+    contradict,
+    holds,
+    of_extra,
+    only_version,
+    requirement,
+    requirements_in,
+    satisfies,
+)
 from gpudoctor.frameworks import NVIDIA_PACKAGES, framework_of
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.plan.candidates import Candidate
@@ -50,9 +60,7 @@ class Demands:
 
     def _specifier(self, row: FrameworkRelease, name: str, candidate: Candidate) -> str:
         texts = (text for text in row.requires if text.startswith(name) and not of_extra(text))
-        found = (
-            wanted for wanted in map(requirement, texts) if wanted is not None and wanted.name == name and self._applies(wanted, candidate)
-        )
+        found = (wanted for wanted in requirements_in(texts) if wanted.name == name and self._applies(wanted, candidate))
         return ",".join(wanted.specifier for wanted in found)
 
     def share_nothing(self, candidate: Candidate, other: Candidate) -> bool:
@@ -63,7 +71,7 @@ class Demands:
     def _third(self, candidate: Candidate) -> dict[str, str]:
         """Return the specifiers of what a release requires, by name; of CUDA's libraries, which differ between builds, what this build requires."""
         if candidate.requirement not in self._thirds:
-            names = {wanted.name for wanted in map(requirement, candidate.requires) if wanted is not None}
+            names = {wanted.name for wanted in requirements_in(candidate.requires)}
             found = {name: self.of(candidate, name) for name in names if not name.startswith(NVIDIA_PACKAGES)}
             for wanted in self._of_this_build(candidate):
                 found[wanted.name] = (*found.get(wanted.name, ()), wanted)
@@ -78,7 +86,7 @@ class Demands:
             return
         of_cuda = (text for text in row.requires if text.startswith(NVIDIA_PACKAGES) and built.nvidia_known)
         others = (other.requirement for other in self._matrix.other_requirements(row.distribution, row.release))
-        for wanted in filter(None, map(requirement, (*of_cuda, *others))):
+        for wanted in requirements_in((*of_cuda, *others)):
             if self._applies(wanted, candidate):
                 yield wanted
 
@@ -87,9 +95,7 @@ class Demands:
         key = (candidate.requirement, name)
         if key not in self._found:
             pinned_rows = (text for row, _ in self.pins(candidate) for text in row.requires if "extra==" not in text)
-            named = (
-                wanted for wanted in map(requirement, (*candidate.requires, *pinned_rows)) if wanted is not None and wanted.name == name
-            )
+            named = (wanted for wanted in requirements_in((*candidate.requires, *pinned_rows)) if wanted.name == name)
             self._found[key] = tuple(wanted for wanted in named if self._applies(wanted, candidate))
         return self._found[key]
 
@@ -112,7 +118,7 @@ class Demands:
 
     def choices(self, candidate: Candidate) -> Iterator[tuple[tuple[FrameworkRelease, str], ...]]:
         """Yield the rows and requirements of the releases that suit, newest first, for each package that a release requires and does not pin."""
-        for wanted in filter(None, map(requirement, candidate.requires)):
+        for wanted in requirements_in(candidate.requires):
             if only_version(wanted.specifier) is None and not framework_of(wanted.name) and self._applies(wanted, candidate):
                 here = (row for row in reversed(self._matrix.releases(wanted.name)) if row.platform in {self._platform, wheel_platform.ANY})
                 yield tuple((row, f"{wanted.name}=={row.release}") for row in here if satisfies(str(row.release), wanted.specifier))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from gpudoctor import versions
-from gpudoctor.derive.specifiers import only_version
-from gpudoctor.derive.specifiers import requirement as parsed
+from gpudoctor.derive.specifiers import only_version, requirements_in
 from gpudoctor.findings import Verdict
 from gpudoctor.findings.naming import joined
 from gpudoctor.frameworks import framework_of, spec_of
@@ -20,19 +19,13 @@ from gpudoctor.report.plan import Environment, Pin
 from gpudoctor.snapshot.distributions import with_extras
 
 
-def environment(found: Chosen, search: Search, wishes: Wishes, *, windows: bool, resolution: Resolution | None = None) -> Environment:
+def environment(found: Chosen, search: Search, wishes: Wishes, resolution: Resolution | None = None) -> Environment:
     """Return the environment with the reason of each choice, and with the other packages if they were resolved."""
     packages = {package.name: package for package in resolution.packages} if resolution is not None else {}
     pins = (*_pins(found, search, wishes, packages), *(Pin(constraint.requirement, constraint.reason) for constraint in found.constraints))
-    tag = next((candidate.tag for candidate in found.candidates if candidate.tag and candidate.name not in COMPANIONS), "")
-    index = next(
-        (
-            f"{spec_of(candidate.name).wheel_index}/{tag}"
-            for candidate in found.candidates
-            if candidate.tag and candidate.name not in COMPANIONS
-        ),
-        "",
-    )
+    of_index = next((candidate for candidate in found.candidates if candidate.tag and candidate.name not in COMPANIONS), None)
+    tag = of_index.tag if of_index else ""
+    index = f"{spec_of(of_index.name).wheel_index}/{tag}" if of_index else ""
     unlisted = tuple(_unlisted(name, packages.get(name)) for name in search.unlisted if name not in packages or not packages[name].pure)
     unlisted += wishes.not_planned
     on_system = {candidate.label: candidate.system for candidate in found.candidates if candidate.system}
@@ -51,7 +44,7 @@ def environment(found: Chosen, search: Search, wishes: Wishes, *, windows: bool,
         warnings=tuple(finding.message for finding in found.conclusion.findings),
         not_checked=(*(f"{one.what} was not checked: {one.reason}." for one in unchecked), *unlisted),
         older_because=tuple(_newer(found, search)),
-        commands=commands(tuple(pin.requirement for pin in pins), found.python, index, tag, built=built, windows=windows),
+        commands=commands(tuple(pin.requirement for pin in pins), found.python, index, tag, built=built, windows=search.machine.on_windows),
         locked=tuple(f"{package.name}=={package.version}" for package in packages.values()),
         download_bytes=sum(package.size for package in packages.values()) or None,
     )
@@ -99,7 +92,7 @@ def _plugin(candidate: Candidate) -> str:
 
 def _pins(found: Chosen, search: Search, wishes: Wishes, packages: Mapping[str, Package]) -> Iterator[Pin]:
     """Yield the packages in the order in which they were asked for, then those that they require."""
-    bounded = {requirement.name for constraint in found.constraints if (requirement := parsed(constraint.requirement)) is not None}
+    bounded = {wanted.name for wanted in requirements_in(constraint.requirement for constraint in found.constraints)}
     order = [
         *(name for name in wishes.requirements if name not in bounded or found.of(name)),
         *(candidate.name for candidate in found.candidates),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpudoctor.derive.cuda_libraries import WHEELS
-from gpudoctor.derive.specifiers import BESIDE, Requirement, only_version, requirement
+from gpudoctor.derive.specifiers import BESIDE, Requirement, only_version, requirements_in
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.matrix import FrameworkRelease
 
@@ -19,7 +19,7 @@ def needed(row: FrameworkRelease, frameworks: Iterable[str], *, gpu: bool) -> tu
 
     `frameworks` are those that the package cannot do without.
     """
-    asked = tuple(filter(None, map(requirement, row.requires)))
+    asked = tuple(requirements_in(row.requires))
     always = {wanted.name for wanted in asked if _is_always_there(wanted)}
     lacking = [name for name in frameworks if name not in always]
     if lacking:
@@ -29,7 +29,7 @@ def needed(row: FrameworkRelease, frameworks: Iterable[str], *, gpu: bool) -> tu
 
 def frameworks_of(rows: Sequence[FrameworkRelease]) -> tuple[str, ...]:
     """Return the frameworks that the newest release of a package requires without an extra."""
-    required = {wanted.name for wanted in map(requirement, rows[-1].requires) if wanted is not None and _is_always_there(wanted)}
+    required = {wanted.name for wanted in requirements_in(rows[-1].requires) if _is_always_there(wanted)}
     return tuple(spec.name for spec in CATALOGUE if spec.name in required)
 
 
@@ -41,7 +41,7 @@ def _is_always_there(wanted: Requirement) -> bool:
 def reached(row: FrameworkRelease, extras: Iterable[str]) -> tuple[str, ...]:
     """Return extras and those that they include: sglang[all] requires sglang[srt]."""
     found = dict.fromkeys(extras)
-    own = [wanted for wanted in map(requirement, row.requires) if wanted is not None and wanted.name == row.distribution]
+    own = [wanted for wanted in requirements_in(row.requires) if wanted.name == row.distribution]
     while more := {extra: None for wanted in own if found.keys() & _extras_of(wanted) for extra in wanted.extras if extra not in found}:
         found |= more
     return tuple(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.derive.specifiers import requirement
+from gpudoctor.derive.specifiers import requirements_in
 from gpudoctor.findings import Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.checker import Checker, Conclusion
@@ -12,7 +12,7 @@ from gpudoctor.plan.chosen import Chosen
 from gpudoctor.plan.companions import checked_as
 from gpudoctor.plan.describe import environment
 from gpudoctor.plan.learnt import Learnt
-from gpudoctor.plan.propose import Proposal, Question, exit_code, headline, on_windows, propose
+from gpudoctor.plan.propose import Proposal, Question, exit_code, headline, propose
 from gpudoctor.report.plan import Plan
 
 _ROUNDS = 6
@@ -28,7 +28,7 @@ def planned_from_tables(question: Question, matrix: Matrix) -> Plan:
         conclusion = Checker(question.machine, matrix)(texts, chosen.python)
         rounds -= 1
         if not rounds or conclusion.verdict is not Verdict.BROKEN:
-            return _described(proposal, learnt.applied(chosen), conclusion, question)
+            return _described(proposal, learnt.applied(chosen), conclusion)
         learnt.remember(conclusion, chosen, question.machine, matrix)
         proposal = propose(question, matrix, learnt.bounds)
     return proposal.plan
@@ -42,15 +42,15 @@ def _free(proposal: Proposal, chosen: Chosen, matrix: Matrix) -> dict[str, str]:
 
 def _with_constraints(free: dict[str, str], learnt: Learnt) -> tuple[str, ...]:
     """Return the requirements, those of a constraint as it pins them."""
-    pins = {wanted.name: wanted.text for constraint in learnt.constraints if (wanted := requirement(constraint.requirement)) is not None}
+    pins = {wanted.name: wanted.text for wanted in requirements_in(constraint.requirement for constraint in learnt.constraints)}
     return tuple({**free, **pins}.values())
 
 
-def _described(proposal: Proposal, chosen: Chosen, conclusion: Conclusion, question: Question) -> Plan:
+def _described(proposal: Proposal, chosen: Chosen, conclusion: Conclusion) -> Plan:
     """Return the plan with what is pinned in addition, and what the rules say of all packages."""
     if conclusion.verdict is Verdict.BROKEN:  # an older release may work
         conclusion = msgspec.structs.replace(conclusion, verdict=Verdict.UNKNOWN)
     if conclusion.verdict is not Verdict.READY:
         chosen = msgspec.structs.replace(chosen, conclusion=conclusion)
-    here = environment(chosen, proposal.search, proposal.wishes, windows=on_windows(question.machine))
+    here = environment(chosen, proposal.search, proposal.wishes)
     return msgspec.structs.replace(proposal.plan, environment=here, exit_code=exit_code(here), headline=headline(here.verdict, chosen))

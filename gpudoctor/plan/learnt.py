@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive.specifiers import requirement
+from gpudoctor.derive.specifiers import requirements_in
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.checker import Conclusion
 from gpudoctor.plan.chosen import Chosen
@@ -49,6 +49,6 @@ class Learnt(msgspec.Struct):
 def _of_others(conclusion: Conclusion, leads: set[str]) -> Iterator[tuple[Constraint, ...]]:
     """Yield the fixes of what was found that install other releases of packages that an installer chose."""
     for fix in (fix for finding in conclusion.findings for fix in finding.fixes):
-        pins = [wanted for wanted in map(requirement, fix.installs) if wanted is not None]
+        pins = [*requirements_in(fix.installs)]
         if pins and leads.isdisjoint(pin.name for pin in pins):
             yield tuple(Constraint(pin.text, "a release that works with these") for pin in pins)

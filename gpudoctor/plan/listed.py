@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from gpudoctor import versions
-from gpudoctor.derive.specifiers import key, requirement, satisfies
+from gpudoctor.derive.specifiers import key, requirements_in, satisfies
 from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved
 from gpudoctor.matrix.builds import CPU
 from gpudoctor.matrix.tables import CUDNN
@@ -63,7 +63,7 @@ class Listed:
 
     def _of_framework(self, framework: str, companion: FrameworkRelease) -> list[str]:
         """The releases of a framework that a companion requires; none if it states no version."""
-        wanted = next((one for text in companion.requires if (one := requirement(text)) and one.name == framework and one.specifier), None)
+        wanted = next((one for one in requirements_in(companion.requires) if one.name == framework and one.specifier), None)
         return [release for release, _ in self.releases(framework) if satisfies(release, wanted.specifier)] if wanted is not None else []
 
     def spelt(self, name: str, version: str) -> str:

@@ -48,6 +48,11 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     """The C library: "glibc 2.36", "musl"; empty if unknown."""
     supposed: tuple[Supposed, ...]
 
+    @property
+    def on_windows(self) -> bool:
+        """Whether it runs Windows."""
+        return self.host.platform == Platform.WINDOWS
+
 
 def machine(combination: Combination, matrix: Matrix) -> Machine:
     """The machine that `combination` states. Raises UsageError for an option that cannot be understood or contradicts another."""

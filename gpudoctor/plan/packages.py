@@ -9,7 +9,7 @@ import msgspec
 from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.cuda import STUB
-from gpudoctor.derive.specifiers import BESIDE, Requirement, allows_older, contradict, holds, only_version, requirement, satisfies
+from gpudoctor.derive.specifiers import BESIDE, Requirement, allows_older, contradict, holds, only_version, requirements_in, satisfies
 from gpudoctor.derive.wheel_tags import accepted
 from gpudoctor.errors import UsageError
 from gpudoctor.matrix import FrameworkRelease, Matrix
@@ -293,7 +293,7 @@ class Packages:
         others = self._matrix.other_requirements(row.distribution, row.release) if len(self._stated) > 1 else ()
         of_stated = (other.requirement for other in others if other.package in self._stated)
         chosen_freely = row.distribution not in self._stated
-        for wanted in filter(None, map(requirement, (*row.requires, *of_stated))):
+        for wanted in requirements_in((*row.requires, *of_stated)):
             suits = (BESIDE,) if chosen_freely and wanted.name in self._stated else ()
             if holds(wanted.marker, environment, (*extras, *suits)):
                 yield wanted

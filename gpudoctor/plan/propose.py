@@ -6,7 +6,7 @@ import time
 
 import msgspec
 
-from gpudoctor.derive.specifiers import only_version, requirement, satisfies
+from gpudoctor.derive.specifiers import only_version, requirements_in, satisfies
 from gpudoctor.errors import UsageError
 from gpudoctor.exit_codes import BROKEN, READY, UNKNOWN
 from gpudoctor.findings import Verdict
@@ -25,7 +25,7 @@ from gpudoctor.plan.stated import stated
 from gpudoctor.plan.suppose import marker_environment
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.plan import Assumption, Environment, MachineChange, Plan
-from gpudoctor.snapshot import Fact, Host, KernelDriver, Missing, Nvml, Platform
+from gpudoctor.snapshot import Fact, KernelDriver, Missing, Nvml
 
 PATIENCE = 10.0
 """Seconds of processor time that the search in the tables may take; it needs well under one. The answer does not depend on what else runs."""
@@ -84,8 +84,7 @@ def propose(question: Question, matrix: Matrix, bounds: dict[str, str] | None = 
     search = Search(wishes, machine, matrix, time.process_time() + PATIENCE)
     _refuse_unknown(search, wishes, matrix)
     found = search.best
-    windows = on_windows(machine)
-    here = None if found is None else environment(found, search, wishes, windows=windows)
+    here = None if found is None else environment(found, search, wishes)
     plan = Plan(
         tool=TOOL,
         exit_code=exit_code(here),
@@ -93,17 +92,17 @@ def propose(question: Question, matrix: Matrix, bounds: dict[str, str] | None = 
         requirements=question.requirements,
         machine=tuple(Assumption(supposed.what, supposed.value, supposed.where) for supposed in machine.supposed),
         environment=here,
-        with_driver=_with_driver(found, search, wishes, machine, matrix, windows=windows),
+        with_driver=_with_driver(found, search, wishes, machine, matrix),
     )
     if found is None:
-        plan = _without_answer(plan, contradiction(search, wishes), wishes, windows=windows)
+        plan = _without_answer(plan, contradiction(search, wishes), wishes)
     plan = msgspec.structs.replace(plan, seconds=round(time.monotonic() - began, 3))
     if question.without_driver and found is not None and here is not None:
         return Proposal(plan=_driver_first(plan, found, here, machine, matrix), chosen=None, search=search, wishes=wishes)
     return Proposal(plan=plan, chosen=found, search=search, wishes=wishes)
 
 
-def _without_answer(plan: Plan, found: Contradiction, wishes: Wishes, *, windows: bool) -> Plan:
+def _without_answer(plan: Plan, found: Contradiction, wishes: Wishes) -> Plan:
     """Return the plan where nothing works: what prevents it, and the nearest that works."""
     nearest = found.nearest
     return msgspec.structs.replace(
@@ -111,7 +110,7 @@ def _without_answer(plan: Plan, found: Contradiction, wishes: Wishes, *, windows
         exit_code=UNKNOWN if not_known(found) else BROKEN,
         headline=told(found, wishes, with_advice=plan.with_driver is None),
         contradiction=tuple(wishes.requirements[package].text for package in found.packages),
-        nearest=environment(nearest.found, nearest.search, nearest.wishes, windows=windows) if nearest is not None else None,
+        nearest=environment(nearest.found, nearest.search, nearest.wishes) if nearest is not None else None,
     )
 
 
@@ -144,14 +143,9 @@ def _driver_first(plan: Plan, found: Chosen, here: Environment, machine: Machine
 def _merged(constraints: tuple[str, ...], bounds: dict[str, str]) -> dict[str, str]:
     """Return the specifiers of constraints and bounds by name."""
     merged = dict(bounds)
-    for wanted in filter(None, map(requirement, constraints)):
+    for wanted in requirements_in(constraints):
         merged[wanted.name] = ",".join(filter(None, (wanted.specifier, merged.get(wanted.name, ""))))
     return merged
-
-
-def on_windows(machine: Machine) -> bool:
-    """Return whether commands are for Windows."""
-    return isinstance(machine.host, Host) and machine.host.platform == Platform.WINDOWS
 
 
 def exit_code(here: Environment | None) -> int:
@@ -188,9 +182,7 @@ def _capabilities_known(machine: Machine) -> bool:
     return isinstance(gpus, tuple) and not any(isinstance(gpu.compute_capability, Missing) for gpu in gpus)
 
 
-def _with_driver(
-    found: Chosen | None, asked: Search, wishes: Wishes, machine: Machine, matrix: Matrix, *, windows: bool
-) -> MachineChange | None:
+def _with_driver(found: Chosen | None, asked: Search, wishes: Wishes, machine: Machine, matrix: Matrix) -> MachineChange | None:
     """Return what another driver allows, if that is newer than what works now."""
     if isinstance(machine.kernel_driver, Missing) or (found is not None and asked.nothing_newer(found)):
         return None
@@ -202,7 +194,7 @@ def _with_driver(
     texts = tuple(candidate.requirement for candidate in best.candidates)
     for driver in drivers(machine, matrix):
         if Checker(_with(machine, driver.version), matrix)(texts, best.python).works:
-            return MachineChange(driver.text, environment(best, search, wishes, windows=windows), older=driver.older)
+            return MachineChange(driver.text, environment(best, search, wishes), older=driver.older)
     return None
 
 

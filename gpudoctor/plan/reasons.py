@@ -86,7 +86,7 @@ def _of_platform(search: Search) -> Iterator[Conclusion]:
 def _nothing_to_check(search: Search, wishes: Wishes) -> str:
     """Return why there was no set to check."""
     if not all(map(search.candidates, search.leads)):
-        return f"the tables list no build for {wheel_platform.label(search.platform)}."
+        return f"the tables list no build for {wheel_platform.label(search.machine.platform)}."
     return next(filter(None, (_lacks_python(lead, search, wishes) for lead in search.leads)), "") or _disagree(search)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from gpudoctor.derive.specifiers import requirement
+from gpudoctor.derive.specifiers import requirement, requirements_in
 from gpudoctor.diagnose.advice.driver import DOWNLOADS
 from gpudoctor.diagnose.advice.system import USE_WSL
 from gpudoctor.errors import UsageError
@@ -186,7 +186,8 @@ class Repair:
 
     def _planned(self) -> Iterator[tuple[Fix, ...]]:
         """Yield the steps to what the planner finds, with the smallest change first: other packages, another driver, WSL."""
-        of_machine = [fixes for fixes in ways(first_error(self._found).fixes) if any(fix.driver for fix in fixes)]
+        first = error_left(self._found)
+        of_machine = [fixes for fixes in ways(first.fixes if first else ()) if any(fix.driver for fix in fixes)]
         further = [steps for steps in self._machines if steps not in of_machine]
         of_system = [(USE_WSL,)] if self._combination.os == "windows" else []
         for steps in ((), *of_machine, *further, *of_system):
@@ -217,17 +218,12 @@ class Repair:
         here = found if isinstance(found, Environment) else found.environment
         planned = ((pin.requirement, requirement(pin.requirement)) for pin in here.pins)
         pins = {wanted.name: text for text, wanted in planned if wanted is not None and (wanted.specifier or text in base.requirements)}
-        stated = (wanted.name for wanted in map(requirement, self._combination.requirements) if wanted is not None)
+        stated = (wanted.name for wanted in requirements_in(self._combination.requirements))
         gone = tuple(name for name in stated if name not in pins and name != "numpy")
         change = Fix("", installs=tuple(pins.values()), removes=gone, python=here.python if self._combination.python else "")
         after = applied(base, (change,))
         packages = self._steps.packages(after if after != base else msgspec.structs.replace(after, python=here.python))
         return packages if isinstance(found, Environment) else (_driver(found), *packages)
-
-
-def first_error(found: Diagnosis) -> Finding:
-    """Return the first root cause of a broken diagnosis."""
-    return next(cause for cause in found.root_causes if cause.severity is Severity.ERROR)
 
 
 def _driver(change: MachineChange) -> Fix:

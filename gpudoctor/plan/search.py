@@ -43,7 +43,7 @@ class Search:
         other_driver: Answers | None = None,
     ) -> None:
         self._wishes = wishes
-        self._machine = machine
+        self.machine = machine
         self.matrix = matrix
         self._until = until
         self._gpu = isinstance(machine.nvml, Nvml) and bool(machine.nvml.gpus)
@@ -70,17 +70,12 @@ class Search:
 
     def for_wishes(self, wishes: Wishes) -> Search:
         """Return a search for other wishes about the same packages, or some of them, on the same machine."""
-        return Search(wishes, self._machine, self.matrix, self._until, self._checker)
+        return Search(wishes, self.machine, self.matrix, self._until, self._checker)
 
     @property
     def checked(self) -> int:
         """How many sets the rules were run on."""
         return self._checker.count
-
-    @property
-    def platform(self) -> str:
-        """The platform as the tables call it."""
-        return self._machine.platform
 
     @cached_property
     def best(self) -> Chosen | None:
@@ -154,7 +149,7 @@ class Search:
     def candidates(self, name: str) -> tuple[Candidate, ...]:
         """Return the candidates of a package, the nearest to the stated release first, or the newest."""
         if name not in self._lists:
-            found = tuple(candidates(self.matrix, self.leads[name], self._machine.platform, gpu=self._gpu))
+            found = tuple(candidates(self.matrix, self.leads[name], self.machine.platform, gpu=self._gpu))
             if near := self._wishes.near.get(name):
                 found = tuple(sorted(found, key=lambda candidate: nearness(candidate.release, near)))
             self._lists[name] = found if name not in COMPANIONS else of_a_framework(found, COMPANIONS[name])
@@ -171,7 +166,7 @@ class Search:
     def is_newest(self, candidate: Candidate) -> bool:
         """Return whether the tables list no newer release of a package that satisfies what the user stated of it."""
         stated = self._wishes.requirements.get(candidate.name)
-        rows = self.matrix.releases(candidate.name, self._machine.platform)
+        rows = self.matrix.releases(candidate.name, self.machine.platform)
         suiting = [str(row.release) for row in rows if stated is None or satisfies(str(row.release), stated.specifier) is not False]
         return suiting[-1:] == [candidate.release]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gpudoctor.derive.nearness import nearness
-from gpudoctor.derive.specifiers import Requirement, only_version, requirement, satisfies
+from gpudoctor.derive.specifiers import Requirement, only_version, requirements_in, satisfies
 from gpudoctor.findings import Fix
 from gpudoctor.plan.model import Combination
 
@@ -35,4 +35,4 @@ def _distance(stated: Requirement, wanted: Requirement) -> int:
 
 
 def _by_name(combination: Combination) -> dict[str, Requirement]:
-    return {wanted.name: wanted for wanted in map(requirement, combination.requirements) if wanted is not None}
+    return {wanted.name: wanted for wanted in requirements_in(combination.requirements)}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from gpudoctor.derive.pythons import ordered
-from gpudoctor.derive.specifiers import Requirement, requirement
+from gpudoctor.derive.specifiers import Requirement, requirements_in
 from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.findings import DOWNLOAD, Action, Fix, FixKind
 from gpudoctor.findings.naming import joined
@@ -94,8 +94,8 @@ class Steps:
 
     def _packages(self, after: Combination, python: str) -> tuple[Fix, ...]:
         """Return the step that installs everything into a new environment with this Python; what differs, in place, if that is ""."""
-        before = {one.name: one.text for one in map(requirement, self._combination.requirements) if one is not None}
-        wanted = {one.name: one for one in map(requirement, after.requirements) if one is not None}
+        before = {one.name: one.text for one in requirements_in(self._combination.requirements)}
+        wanted = {one.name: one for one in requirements_in(after.requirements)}
         differ = [one for name, one in wanted.items() if one.text != before.get(name)]
         gone = tuple(name for name in before if name not in wanted)
         if not differ and not (python and wanted):
@@ -136,7 +136,7 @@ def is_of_packages(fix: Fix) -> bool:
 
 
 def _names(requirements: tuple[str, ...]) -> set[str]:
-    return {wanted.name for wanted in map(requirement, requirements) if wanted is not None}
+    return {wanted.name for wanted in requirements_in(requirements)}
 
 
 def _index(wanted: Requirement) -> str:

@@ -10,7 +10,7 @@ import msgspec
 from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.add_on_wheels import extended_by, library_for
 from gpudoctor.derive.packages import chosen_frameworks, minor_version
-from gpudoctor.derive.specifiers import Requirement, requirement
+from gpudoctor.derive.specifiers import Requirement, requirement, requirements_in
 from gpudoctor.findings.naming import counted
 from gpudoctor.frameworks import CATALOGUE, framework_of, spec_of
 from gpudoctor.matrix import FrameworkRelease, Matrix
@@ -156,7 +156,7 @@ def _applying(combination: Combination, left_out: tuple[str, ...]) -> dict[str, 
 def _left_out(texts: Iterable[str], requirements: Mapping[str, Requirement], combination: Combination) -> Iterator[str]:
     """What markers exclude: each requirement of the command line, and the packages of files that no other line installs."""
     yield from (f"{text} is excluded here by its marker" for text in texts if text not in combination.places)
-    names = dict.fromkeys(wanted.name for text in texts if text in combination.places and (wanted := requirement(text)) is not None)
+    names = dict.fromkeys(wanted.name for wanted in requirements_in(text for text in texts if text in combination.places))
     if absent := tuple(name for name in names if name not in requirements):
         yield f"excluded here by {'its marker' if len(absent) == 1 else 'their markers'}: {_named(absent)}"
 

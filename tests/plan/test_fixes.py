@@ -19,7 +19,7 @@ from gpudoctor.plan import Combination, examine
 from gpudoctor.plan.applied import applied, ways
 from gpudoctor.plan.checker import POLICY, Checker
 from gpudoctor.plan.machine import machine
-from gpudoctor.plan.repair import first_error
+from gpudoctor.plan.repair import error_left
 from gpudoctor.plan.this_machine import examined, python_of
 from tests.machines import store
 from tests.machines.diagnoses import diagnosis
@@ -40,6 +40,13 @@ FAULTY = (
     "jax==0.6.0",
     "jax[cuda13]==0.10.0",
 )
+
+
+def first_error(found: Diagnosis) -> Finding:
+    """The first root cause of a broken diagnosis."""
+    error = error_left(found)
+    assert error is not None
+    return error
 
 
 def installs(found: Diagnosis) -> Iterator[Fix]:

@@ -11,7 +11,7 @@ from gpudoctor.derive.cudnn_code import fit_of_release
 from gpudoctor.derive.gpu_code import Fit
 from gpudoctor.derive.nearness import nearness
 from gpudoctor.derive.packages import minor_version
-from gpudoctor.derive.specifiers import only_version, requirement, satisfies
+from gpudoctor.derive.specifiers import only_version, requirements_in, satisfies
 from gpudoctor.derive.wheel_tags import accepted, newest_glibc
 from gpudoctor.frameworks import FrameworkSpec
 from gpudoctor.matrix import FrameworkRelease
@@ -58,7 +58,7 @@ class Constraints(msgspec.Struct, frozen=True):
     def pinned(self, row: FrameworkRelease, extra: str = "") -> Iterator[FrameworkRelease]:
         """Yield the rows of the exact releases that a release requires, on every machine or with an extra."""
         markers = {"", f'extra=="{extra}"'}
-        for wanted in filter(None, map(requirement, row.requires)):
+        for wanted in requirements_in(row.requires):
             pin = only_version(wanted.specifier)
             if pin is not None and wanted.marker in markers:
                 found = self.machine.matrix.resolve(wanted.name, pin, self.platform).row

@@ -3,7 +3,7 @@ from itertools import islice
 from gpudoctor.derive import EffectiveCuda, FrameworkView, Stack, known, not_applicable, wheel_platform
 from gpudoctor.derive.add_on_wheels import AddOnWheel, add_on_wheels, cudas, library_for
 from gpudoctor.derive.packages import source_of
-from gpudoctor.derive.specifiers import requirement, satisfies
+from gpudoctor.derive.specifiers import requirements_in, satisfies
 from gpudoctor.diagnose.advice.from_log import install_extension
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.rule import Join, advises, explains, rule
@@ -92,7 +92,7 @@ def _wheels_that_fit(framework: FrameworkView, wheel: AddOnWheel, stack: Stack) 
 
 def _accepts(row: FrameworkRelease, framework: FrameworkView, stack: Stack) -> bool:
     """Return whether a release of an add-on has a wheel for this Python and does not exclude this release of the framework."""
-    wanted = (found for found in map(requirement, row.requires) if found is not None and found.name == framework.name and not found.marker)
+    wanted = (found for found in requirements_in(row.requires) if found.name == framework.name and not found.marker)
     python = not stack.python or wheel_platform.has_wheel(row, stack.python)
     return python and all(satisfies(framework.release, one.specifier) is not False for one in wanted)
 

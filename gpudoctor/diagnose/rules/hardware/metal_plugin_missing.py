@@ -1,7 +1,7 @@
 from gpudoctor.derive import FrameworkView, known, not_applicable
 from gpudoctor.derive.nearness import nearness
 from gpudoctor.derive.packages import source_of
-from gpudoctor.derive.specifiers import requirement
+from gpudoctor.derive.specifiers import requirements_in
 from gpudoctor.diagnose.advice.constraints import constraints
 from gpudoctor.diagnose.advice.lacking import newest_agreeing
 from gpudoctor.diagnose.advice.packages import install_fix
@@ -57,7 +57,7 @@ def _pair(plugin: str, framework: FrameworkView) -> tuple[str, str] | None:
     machine, name, near = framework.machine, framework.observed.distribution, framework.release
     pairs = []
     for row in constraints(machine).releases(plugin):
-        bounds = [wanted.specifier for wanted in map(requirement, row.requires) if wanted is not None and wanted.name == name]
+        bounds = [wanted.specifier for wanted in requirements_in(row.requires) if wanted.name == name]
         if bounds and (supported := newest(machine, name, accepts=",".join(bounds), near=near)):
             pairs.append((supported, str(row.release)))
     return min(pairs, key=lambda pair: nearness(pair[0], near), default=None)
