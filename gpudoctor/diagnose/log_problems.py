@@ -10,7 +10,6 @@ from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.by_hand import by_hand
 from gpudoctor.diagnose.advice.from_line import usual
 from gpudoctor.diagnose.advice.from_log import releases_in_text
-from gpudoctor.diagnose.advice.shell import root_for
 from gpudoctor.diagnose.advice.system import read_page
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.expressions import expression
@@ -92,7 +91,7 @@ def fixes_of(rule: Rule, cure: str, machine: MachineView, of: Collection[str], *
     command, generally = _by_hand(rule, machine, of), usual(machine, rule.name)
     advice = rule.advice(machine) if rule.advice else generally
     if sure and command and advice == generally:
-        yield Fix("Confirm it", command, root_for(command), kind=FixKind.CHECK)
+        yield Fix("Confirm it", command, kind=FixKind.CHECK)
     for number, fix in enumerate(_possible_here(advice, machine)):
         first = f"If it is {rule.name}: {fix.title[0].lower()}{fix.title[1:]}"
         title = fix.title if sure or number else first
@@ -115,12 +114,11 @@ def _candidates(telling: str, likely: Sequence[Rule], machine: MachineView, of: 
     if telling or not any(command for _, command in commands):
         names = ", ".join(rule.name for rule in first)
         title = f"Find out which it is, likeliest first: {names}" if len(first) > 1 else "Confirm it"
-        return (Fix(title if tells else f"{title}.", tells, root_for(tells), kind=FixKind.CHECK),) if tells or len(first) > 1 else ()
+        return (Fix(title if tells else f"{title}.", tells, kind=FixKind.CHECK),) if tells or len(first) > 1 else ()
     return tuple(
         Fix(
             f"Check for {rule.name}, candidate {number}" if len(likely) > 1 else "Confirm it",
             command,
-            root_for(command),
             kind=FixKind.CHECK,
         )
         for number, (rule, command) in enumerate(commands, 1)

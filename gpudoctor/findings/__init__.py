@@ -60,7 +60,7 @@ class Fix(msgspec.Struct, frozen=True):
     title: str
     command: str = ""
     needs: tuple[str, ...] = ()
-    """What it requires: root, reboot, download."""
+    """What it requires: root, reboot, download. A command with sudo in it requires root."""
     verify: str = ""
     """The command that verifies it."""
     kind: FixKind = FixKind.FIX
@@ -83,6 +83,11 @@ class Fix(msgspec.Struct, frozen=True):
     system_cuda: str = ""
     """The CUDA toolkit ("11.8") that it installs outside Python's packages."""
     system_cudnn: str = ""
+
+    def __post_init__(self) -> None:
+        """Add root to what it requires if its command asks for it."""
+        if "sudo " in self.command and ROOT not in self.needs:
+            msgspec.structs.force_setattr(self, "needs", (ROOT, *self.needs))
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):

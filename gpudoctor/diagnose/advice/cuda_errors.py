@@ -8,7 +8,6 @@ import msgspec
 
 from gpudoctor.codes import CudaError
 from gpudoctor.derive import Gpu, MachineView, Site
-from gpudoctor.diagnose.advice.shell import root_for
 from gpudoctor.diagnose.advice.system import read_log, reboot
 from gpudoctor.findings import REBOOT, ROOT, Action, Fix, FixKind
 from gpudoctor.snapshot import NvmlGpu
@@ -242,9 +241,9 @@ def _try(candidate: PossibleCause, site: Site, kind: FixKind, failing: Sequence[
     aim = f" -i {','.join(gpu.key for gpu in failing)}" if candidate.per_gpu and failing else ""
     command = f"{candidate.command}{aim}"
     restarts = "reboot" in command or "poweroff" in command
-    needs = (*root_for(command), *((REBOOT,) if restarts else ()))
+    needs = (REBOOT,) if restarts else ()
     action = Action.CONTACT_ADMINISTRATOR if where else candidate.action
     cure = Fix(title if command else f"{title}.", command, needs, kind=kind, action=action)
     if not candidate.check:
         return (cure,)
-    return Fix(f"Check whether {candidate.cause}", candidate.check, root_for(candidate.check), kind=FixKind.CHECK), cure
+    return Fix(f"Check whether {candidate.cause}", candidate.check, kind=FixKind.CHECK), cure

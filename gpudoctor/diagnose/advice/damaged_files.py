@@ -34,7 +34,7 @@ def damage_text(damage: Damage) -> str:
 
 def readable_by_all(paths: Iterable[str]) -> Fix:
     """Return the fix that opens files and folders, with all in them, to every user."""
-    return Fix("Make it readable by all users", f"sudo chmod -R a+rX {' '.join(map(shell_path, paths))}", (ROOT,))
+    return Fix("Make it readable by all users", f"sudo chmod -R a+rX {' '.join(map(shell_path, paths))}")
 
 
 def replace_damaged(found: list[Damage], framework: FrameworkView) -> Iterator[Fix]:
@@ -46,7 +46,7 @@ def replace_damaged(found: list[Damage], framework: FrameworkView) -> Iterator[F
         return
     if kinds <= {DamageKind.NOEXEC}:
         remount = f'sudo mount -o remount,exec "$(findmnt -n -o TARGET -T {shell_path(paths[0])})"'
-        yield Fix("Remount the file system without noexec", remount, (ROOT,))
+        yield Fix("Remount the file system without noexec", remount)
         yield Fix("Recreate the environment on a file system without noexec.", kind=FixKind.INSTEAD)
         return
     yield from _reinstall(found, framework)
@@ -59,7 +59,7 @@ def _reinstall(found: list[Damage], framework: FrameworkView) -> Iterator[Fix]:
     packages = tuple(_packages(found, framework))
     debian = framework.debian_package
     if debian and packages:
-        yield Fix(f"Reinstall {debian}", f"sudo apt-get install --reinstall {debian}", (ROOT, DOWNLOAD))
+        yield Fix(f"Reinstall {debian}", f"sudo apt-get install --reinstall {debian}", (DOWNLOAD,))
     elif packages:
         title = f"Reinstall {' and '.join(package.name for package in packages)}"
         yield reinstall_packages(title, framework.machine.observed.python, *packages)

@@ -32,9 +32,7 @@ _ANY_RELEASE = {
 _ROLLING = "arch"
 """The distribution whose package is always NVIDIA's newest driver; its modules are open, so it drops GPUs before Turing."""
 _NAMES = {"amzn": "Amazon Linux", "debian": "Debian", "ubuntu": "Ubuntu", "rhel": "RHEL"}
-RELOAD_UVM = Fix(
-    "End every program that uses the GPU, then reload nvidia_uvm", "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm", (ROOT,)
-)
+RELOAD_UVM = Fix("End every program that uses the GPU, then reload nvidia_uvm", "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm")
 
 
 def update_driver(

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.remedies import remedy
-from gpudoctor.diagnose.advice.shell import root_for
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Action, Fix
 from gpudoctor.versions import parse
@@ -200,4 +199,4 @@ def told(machine: MachineView, cause: str) -> Iterator[tuple[Fix, ...]]:
         if cause in fix.causes and (found := in_log(machine, fix.message)):
             stated = {name: text.replace(", ", ".") for name, text in found.groupdict().items()}
             title, command = fix.title.format(**stated), fix.command.format(**stated)
-            yield (Fix(title if command else f"{title}.", command, root_for(command), action=Action.INVESTIGATE),)
+            yield (Fix(title if command else f"{title}.", command, action=Action.INVESTIGATE),)

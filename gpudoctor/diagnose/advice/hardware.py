@@ -31,7 +31,6 @@ def reset(gpu: GpuView, first: str = "") -> Fix:
     return Fix(
         f"{first or 'Stop all processes on the GPU'} and reset it; if the reset is refused, reboot",
         f"sudo nvidia-smi --gpu-reset -i {gpu.key}",
-        (ROOT,),
         action=Action.RESET_GPU,
     )
 
@@ -53,7 +52,7 @@ def bring_back(gpu: GpuView) -> tuple[Fix, ...]:
 
 def undo_change(gpu: GpuView, command: str) -> tuple[Fix, ...]:
     """Return how to undo a change that is pending until a reset; empty in a container, which cannot."""
-    return () if gpu.machine.site.container else (Fix("Undo the change", command, (ROOT,), kind=FixKind.INSTEAD),)
+    return () if gpu.machine.site.container else (Fix("Undo the change", command, kind=FixKind.INSTEAD),)
 
 
 def on_or_off(enabled: bool) -> str:  # noqa: FBT001 -- a setting, not an option

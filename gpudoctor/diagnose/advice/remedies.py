@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from gpudoctor.diagnose.advice.shell import root_for
 from gpudoctor.findings import Action, Fix
 
 REMEDIES: Final = {
@@ -131,4 +130,4 @@ REMEDIES: Final = {
 def remedy(cause: str) -> tuple[Fix, ...]:
     """Return what fixes a cause that only a log names; empty where its rule has advice of its own."""
     title, command = REMEDIES.get(cause, ("", ""))
-    return (Fix(title if command else f"{title}.", command, root_for(command), action=Action.INVESTIGATE),) if title else ()
+    return (Fix(title if command else f"{title}.", command, action=Action.INVESTIGATE),) if title else ()

@@ -9,7 +9,7 @@ from gpudoctor.diagnose.advice.installing import installed_by_conda
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.expressions import expression
-from gpudoctor.findings import DOWNLOAD, ROOT, Action, Fix, FixKind
+from gpudoctor.findings import DOWNLOAD, Action, Fix, FixKind
 from gpudoctor.frameworks import spec_of
 from gpudoctor.snapshot import Distribution, Missing, Packages, Python
 
@@ -34,7 +34,7 @@ def reinstall(framework: FrameworkView, *, kind: FixKind = FixKind.FIX) -> Fix:
 def _again(framework: FrameworkView, title: str, options: tuple[str, ...], action: Action | None) -> Fix:
     python = framework.machine.observed.python
     if framework.debian_package:
-        return Fix(title, f"sudo apt-get install --reinstall {framework.debian_package}", (ROOT, DOWNLOAD), action=action)
+        return Fix(title, f"sudo apt-get install --reinstall {framework.debian_package}", (DOWNLOAD,), action=action)
     if installed_by_conda(framework.machine, framework.name):
         return Fix(title, _by_conda(framework, options), (DOWNLOAD,), action=action)
     found = _build(framework)

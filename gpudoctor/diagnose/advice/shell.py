@@ -1,4 +1,4 @@
-"""Paths quoted for a shell, and which commands need root."""
+"""Paths quoted for a shell, and commands about them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Iterable
 
 from gpudoctor.derive.libraries import PATH
-from gpudoctor.findings import ROOT
 
 
 def shell_path(path: str) -> str:
@@ -32,11 +31,6 @@ def keep_only(folders: Iterable[str]) -> str:
 
 def _listed(folders: Iterable[str]) -> str:
     return ":".join(map(shell_path, folders))
-
-
-def root_for(command: str) -> tuple[str, ...]:
-    """Return that a command needs root, if it asks for it."""
-    return (ROOT,) if "sudo " in command else ()
 
 
 def set_library_aside(path: str) -> str:

@@ -11,7 +11,7 @@ from gpudoctor.findings import DOWNLOAD, REBOOT, ROOT, Action, Fix, FixKind
 from gpudoctor.findings.naming import agree
 from gpudoctor.snapshot import GpuProcess, Missing, Python
 
-FIND_GPU_USERS = Fix("Find the processes that have the GPU open", "sudo fuser -v /dev/nvidia*", (ROOT,), kind=FixKind.CHECK)
+FIND_GPU_USERS = Fix("Find the processes that have the GPU open", "sudo fuser -v /dev/nvidia*", kind=FixKind.CHECK)
 WITHOUT_COMPILE = Fix("Run without torch.compile", "export TORCHDYNAMO_DISABLE=1", kind=FixKind.INSTEAD)
 DISABLE_P2P = Fix("Disable NCCL peer-to-peer transfers until the cause is fixed", "export NCCL_P2P_DISABLE=1")
 RESTART_CONTAINER = Fix(
@@ -64,7 +64,7 @@ def end_processes(processes: Iterable[GpuProcess], site: Site) -> Fix | None:
     if site.container:  # NVML reports pids of the host
         return Fix(f"End {names} on the host, if {_it(found)} no longer needed.", needs=(ROOT,), action=Action.FREE_GPU)
     pids = " ".join(str(process.pid) for process in found)
-    return Fix(f"End {names}, if {_it(found)} no longer needed", f"sudo kill {pids}", (ROOT,), action=Action.FREE_GPU)
+    return Fix(f"End {names}, if {_it(found)} no longer needed", f"sudo kill {pids}", action=Action.FREE_GPU)
 
 
 def _it(processes: list[GpuProcess]) -> str:
@@ -73,17 +73,17 @@ def _it(processes: list[GpuProcess]) -> str:
 
 def read_log(pattern: str = "NVRM|Xid", title: str = "Read the driver's messages in the kernel log") -> Fix:
     """Return the check that shows the kernel log's lines matching an extended regular expression."""
-    return Fix(title, f"sudo dmesg -T | grep -E {shlex.quote(pattern)}", (ROOT,), kind=FixKind.CHECK)
+    return Fix(title, f"sudo dmesg -T | grep -E {shlex.quote(pattern)}", kind=FixKind.CHECK)
 
 
 def reboot(title: str = "Reboot") -> Fix:
     """Return the fix that restarts the machine."""
-    return Fix(title, "sudo reboot", (ROOT, REBOOT), action=Action.REBOOT)
+    return Fix(title, "sudo reboot", (REBOOT,), action=Action.REBOOT)
 
 
 def power_cycle() -> Fix:
     """Return the fix that power-cycles the machine and with it the GPUs."""
-    return Fix("Shut the machine down, wait 30 s, and switch it on again", "sudo poweroff", (ROOT, REBOOT), action=Action.REBOOT)
+    return Fix("Shut the machine down, wait 30 s, and switch it on again", "sudo poweroff", (REBOOT,), action=Action.REBOOT)
 
 
 def read_page(cause: str) -> Fix:
@@ -95,9 +95,7 @@ def set_default_mode(gpu: GpuView) -> Fix:
     """Return the fix that sets the GPU's compute mode to DEFAULT."""
     if gpu.machine.site.container:
         return Fix("On the host, set the GPU's compute mode to DEFAULT.", action=Action.CONTACT_ADMINISTRATOR)
-    return Fix(
-        "Set the GPU's compute mode to DEFAULT, so any number of programs can use it", f"sudo nvidia-smi -i {gpu.key} -c DEFAULT", (ROOT,)
-    )
+    return Fix("Set the GPU's compute mode to DEFAULT, so any number of programs can use it", f"sudo nvidia-smi -i {gpu.key} -c DEFAULT")
 
 
 def rename_file(path: str) -> Fix:

@@ -101,7 +101,7 @@ def replace_driver(machine: MachineView, driver: InTreeDriver, *, blocked: bool 
     title = f"Rebuild the initial RAM disk, which still loads {name}" if blocked else f"Blacklist {name} and rebuild the initial RAM disk"
     if install and install[0].command:  # packages install beside the loaded driver; NVIDIA's installer refuses to
         return Fix(title, _joined(steps), (ROOT,)), *install
-    return Fix(f"{title}, then reboot", _joined([*steps, "sudo reboot"]), (ROOT, REBOOT)), *install
+    return Fix(f"{title}, then reboot", _joined([*steps, "sudo reboot"]), (REBOOT,)), *install
 
 
 def _joined(steps: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from gpudoctor.findings.naming import agree, few
 from gpudoctor.snapshot import CudaDevice, KernelDriver, Missing, Node, ProcGpu
 
 _CONTROL_MINOR = "255"
-_CREATE_AT_BOOT = Fix("Create them at every boot", "sudo systemctl enable --now nvidia-persistenced", (ROOT,))
+_CREATE_AT_BOOT = Fix("Create them at every boot", "sudo systemctl enable --now nvidia-persistenced")
 _OTHER_REASONS = {None, 0, NvmlError.LIB_RM_VERSION_MISMATCH, NvmlError.NO_PERMISSION}
 """What nvmlInit returns where no device file is missing."""
 
@@ -91,7 +91,7 @@ def _of_one_gpu(machine: MachineView, present: dict[str, Node]) -> Problems:
                 Evidence("device files", files, "/dev"),
                 Evidence("Device Minor", str(minor), f"/proc/driver/nvidia/gpus/{gpu.key}/information"),
             ),
-            fixes=(Fix(f"Create {path}", f"sudo nvidia-modprobe -c {minor}", (ROOT,)), _CREATE_AT_BOOT),
+            fixes=(Fix(f"Create {path}", f"sudo nvidia-modprobe -c {minor}"), _CREATE_AT_BOOT),
         )
 
 

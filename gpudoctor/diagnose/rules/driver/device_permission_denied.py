@@ -2,7 +2,7 @@ from gpudoctor.codes import NvmlError
 from gpudoctor.derive import MachineView, Site, applicable
 from gpudoctor.derive.device_nodes import is_used_to_compute, withheld
 from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
-from gpudoctor.findings import REBOOT, ROOT, Action, Evidence, Fix, Problem, Problems, Rung, Severity
+from gpudoctor.findings import REBOOT, Action, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import few
 from gpudoctor.snapshot import Host, Node
 
@@ -41,9 +41,9 @@ def _allow(shut: list[Node], site: Site) -> Fix:
         )
     group = next((node.group for node in shut if isinstance(node.group, str) and node.group != "root"), "")
     if group:
-        return Fix(f"Add your user to group {group}, then log in again", f'sudo usermod -aG {group} "$USER"', (ROOT,))
+        return Fix(f"Add your user to group {group}, then log in again", f'sudo usermod -aG {group} "$USER"')
     return Fix(
         "Give all users access to the GPU, as the driver does by default, then reboot",
         "echo options nvidia NVreg_DeviceFileMode=0666 | sudo tee /etc/modprobe.d/nvidia-permissions.conf",
-        (ROOT, REBOOT),
+        (REBOOT,),
     )

@@ -6,7 +6,7 @@ from gpudoctor.diagnose.advice.shell import set_library_aside
 from gpudoctor.diagnose.advice.system import reboot
 from gpudoctor.diagnose.rule import CUDA_FAILS, advises, explains, rule
 from gpudoctor.diagnose.rules.driver.nvml_start import nvml_start
-from gpudoctor.findings import ROOT, Action, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
+from gpudoctor.findings import Action, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, Nvml
 
 _MODULE_FILE = "/proc/driver/nvidia/version"
@@ -16,10 +16,9 @@ _RESTART_CONTAINER = Fix(
 _RELOAD_MODULES = Fix(
     "Without a reboot: end every process that uses a GPU, then reload the modules",
     "sudo systemctl stop nvidia-persistenced; sudo modprobe -r nvidia_drm nvidia_modeset nvidia_uvm nvidia && sudo modprobe nvidia",
-    (ROOT,),
     kind=FixKind.INSTEAD,
 )
-_UNINSTALL = Fix("If NVIDIA's .run installer put it there, uninstall that driver", "sudo nvidia-uninstall", (ROOT,), kind=FixKind.INSTEAD)
+_UNINSTALL = Fix("If NVIDIA's .run installer put it there, uninstall that driver", "sudo nvidia-uninstall", kind=FixKind.INSTEAD)
 
 
 @rule("GD202", severity=Severity.ERROR, breaks=Rung.NVML)
@@ -76,7 +75,7 @@ def _two_installations(machine: MachineView, module: str) -> Problems:
             Evidence("loaded kernel module", module, _MODULE_FILE),
         ),
         fixes=(
-            Fix(f"Hide libcuda of driver {release} from the loader", set_library_aside(path), (ROOT,)),
+            Fix(f"Hide libcuda of driver {release} from the loader", set_library_aside(path)),
             _UNINSTALL,
         ),
     )

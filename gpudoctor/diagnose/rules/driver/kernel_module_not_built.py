@@ -84,7 +84,7 @@ def _fixes(machine: MachineView, modules: KernelModules, others: tuple[str, ...]
     if failed:
         yield update_driver(machine, title=f"Install a driver newer than {failed.version}", failed=versions.parse(failed.version))
     elif sources:
-        yield Fix("Build the module and load it", "sudo dkms autoinstall && sudo modprobe nvidia", (ROOT,))
+        yield Fix("Build the module and load it", "sudo dkms autoinstall && sudo modprobe nvidia")
     elif others and (build := command_for(machine.site, _BUILD)):
         yield Fix("Build the module and load it", build, (ROOT,))
     else:

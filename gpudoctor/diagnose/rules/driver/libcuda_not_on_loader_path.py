@@ -3,7 +3,7 @@ from gpudoctor.derive import libcuda as library
 from gpudoctor.diagnose.advice.shell import put_first, shell_path
 from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
 from gpudoctor.diagnose.rules.driver.loaded_libcuda import files_on_disk
-from gpudoctor.findings import ROOT, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
+from gpudoctor.findings import Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 
 _SONAME = "libcuda.so.1"
 
@@ -33,10 +33,10 @@ def libcuda_not_on_loader_path(machine: MachineView) -> Problems:
 def _add_folder(folder: str) -> tuple[Fix, Fix]:
     configure = f"echo {shell_path(folder)} | sudo tee /etc/ld.so.conf.d/nvidia-libcuda.conf && sudo ldconfig"
     return (
-        Fix(f"Add {folder} to the loader's configuration", configure, (ROOT,)),
+        Fix(f"Add {folder} to the loader's configuration", configure),
         Fix("Set LD_LIBRARY_PATH in this shell", put_first(folder), kind=FixKind.INSTEAD),
     )
 
 
 def _make_link(folder: str) -> Fix:
-    return Fix(f"Create the link {_SONAME} with ldconfig", f"sudo ldconfig {shell_path(folder)}", (ROOT,))
+    return Fix(f"Create the link {_SONAME} with ldconfig", f"sudo ldconfig {shell_path(folder)}")

@@ -1,11 +1,11 @@
 """The licence client in a VM with a virtual GPU."""
 
-from gpudoctor.findings import ROOT, Fix, FixKind
+from gpudoctor.findings import Fix, FixKind
 
 SOURCE = "nvmlDeviceGetGridLicensableFeatures"
-RESTART_CLIENT = Fix("Restart the licence client", "sudo systemctl restart nvidia-gridd", (ROOT,))
+RESTART_CLIENT = Fix("Restart the licence client", "sudo systemctl restart nvidia-gridd")
 
 
 def read_client_log(title: str) -> Fix:
     """Return the check that shows the licence client's log."""
-    return Fix(title, "sudo journalctl -u nvidia-gridd -n 30", (ROOT,), kind=FixKind.CHECK)
+    return Fix(title, "sudo journalctl -u nvidia-gridd -n 30", kind=FixKind.CHECK)

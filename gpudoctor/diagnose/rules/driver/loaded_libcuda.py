@@ -9,7 +9,7 @@ from gpudoctor.derive import libcuda as library
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.shell import keep_only
 from gpudoctor.diagnose.advice.system import unset
-from gpudoctor.findings import ROOT, Evidence, Fix, FixKind
+from gpudoctor.findings import Evidence, Fix, FixKind
 from gpudoctor.findings.naming import joined
 from gpudoctor.snapshot import CudaFile, Missing, Status
 
@@ -59,7 +59,7 @@ def take_off_path(path: str, machine: MachineView) -> Fix:
     if not path:
         return Fix("Remove this libcuda's folder from the loader's path.")
     command = f"sudo sed -i '\\#^{folder}/*$#s/^/# /' /etc/ld.so.conf.d/*.conf && sudo ldconfig"
-    return Fix(f"Remove {folder} from the loader's configuration{image}", command, (ROOT,))
+    return Fix(f"Remove {folder} from the loader's configuration{image}", command)
 
 
 def _folders_with(path: str, machine: MachineView) -> set[str]:

@@ -5,7 +5,7 @@ from gpudoctor.derive import MachineView
 from gpudoctor.derive.libcuda import failed_call
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
-from gpudoctor.findings import ROOT, Evidence, Fix, FixKind, Level, Problem, Problems, Rung, Severity
+from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Libcuda, Missing, Mps, Status
 
 _DEFAULT_FOLDER = "/tmp/nvidia-mps"  # noqa: S108 -- CUDA's default
@@ -64,4 +64,4 @@ def _without_mps(mps: Mps | Missing, folder: str) -> Fix:
     """Return the fix that unsets the variable or, without one, removes the default folder, whose stale pipes programs find."""
     if isinstance(mps, Mps) and mps.where != "default":
         return Fix("Run without MPS", "unset CUDA_MPS_PIPE_DIRECTORY", kind=FixKind.INSTEAD)
-    return Fix("Run without MPS: remove the stale pipes", f"sudo rm -r {shell_path(folder)}", (ROOT,), kind=FixKind.INSTEAD)
+    return Fix("Run without MPS: remove the stale pipes", f"sudo rm -r {shell_path(folder)}", kind=FixKind.INSTEAD)

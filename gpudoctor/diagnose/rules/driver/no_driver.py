@@ -8,7 +8,7 @@ from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import CUDA_FAILS, advises, explains, rule
 from gpudoctor.diagnose.rules.driver.bound_driver import blocked_module, bound_driver
 from gpudoctor.diagnose.rules.driver.nvml_start import nvml_start
-from gpudoctor.findings import ROOT, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import counted
 from gpudoctor.snapshot import Nvml
 
@@ -45,7 +45,6 @@ def _load(machine: MachineView, blocked: tuple[Evidence, ...]) -> Iterator[Fix]:
         yield Fix(
             f"Allow the nvidia module to load: comment out its line in {file}",
             f"sudo sed -i -E 's/^[[:space:]]*(blacklist|install|alias)[[:space:]]+nvidia([[:space:]]|$)/# &/' {shell_path(file)}",
-            (ROOT,),
         )
-    yield Fix("Load the module; if that fails, modprobe says why", "sudo modprobe nvidia", (ROOT,))
+    yield Fix("Load the module; if that fails, modprobe says why", "sudo modprobe nvidia")
     yield msgspec.structs.replace(update_driver(machine), kind=FixKind.ELSE)

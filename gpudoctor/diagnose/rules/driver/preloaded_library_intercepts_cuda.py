@@ -4,7 +4,7 @@ from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.derive.libcuda import code
 from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
-from gpudoctor.findings import ROOT, Domain, Evidence, Fix, Problem, Problems, Rung, Severity
+from gpudoctor.findings import Domain, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import few
 from gpudoctor.snapshot import Cause, Missing, Preload
 
@@ -45,5 +45,5 @@ def _codes(machine: MachineView) -> tuple[tuple[str, int | None], ...]:
 def _without(library: Preload, machine: MachineView) -> Fix:
     if library.where == _FILE:
         expression = shlex.quote("\\|" + library.path + "|d")
-        return Fix(f"Remove the library from {_FILE}", f"sudo sed -i {expression} {_FILE}", (ROOT,))
+        return Fix(f"Remove the library from {_FILE}", f"sudo sed -i {expression} {_FILE}")
     return unset("LD_PRELOAD", machine)

@@ -7,23 +7,23 @@ from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind,
 from gpudoctor.snapshot import KernelModules, Missing, ModuleFile, is_absent
 
 _REFUSED = r"(unsigned module|module with (unsupported crypto|unavailable key)) is rejected|Key was rejected by service|Required key not available|PKCS#7 signature not signed|unsigned module loading is restricted"
-_TRY_LOADING = Fix('Try to load the module; "Key was rejected by service" confirms it', "sudo modprobe nvidia", (ROOT,), kind=FixKind.CHECK)
+_TRY_LOADING = Fix('Try to load the module; "Key was rejected by service" confirms it', "sudo modprobe nvidia", kind=FixKind.CHECK)
 _SWITCH_OFF = Fix("Switch Secure Boot off in the firmware setup.", needs=(REBOOT,))
 _ENROLL_DKMS = Fix(
-    "Enroll the DKMS key, reboot, and choose Enroll MOK on the blue screen", "sudo mokutil --import /var/lib/dkms/mok.pub", (ROOT, REBOOT)
+    "Enroll the DKMS key, reboot, and choose Enroll MOK on the blue screen", "sudo mokutil --import /var/lib/dkms/mok.pub", (REBOOT,)
 )
 _ENROLL = {
     "ubuntu": Fix(
         "Enroll the machine's key, reboot, and choose Enroll MOK on the blue screen",
         "sudo update-secureboot-policy --enroll-key",
-        (ROOT, REBOOT),
+        (REBOOT,),
     ),
     "debian": _ENROLL_DKMS,
     "rhel": _ENROLL_DKMS,
     "fedora": Fix(
         "Create and enroll a key for akmods, reboot, and choose Enroll MOK on the blue screen",
         "sudo kmodgenca -a && sudo mokutil --import /etc/pki/akmods/certs/public_key.der",
-        (ROOT, REBOOT),
+        (REBOOT,),
     ),
 }
 _ENROLL_ANY = Fix(

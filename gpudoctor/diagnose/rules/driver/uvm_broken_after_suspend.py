@@ -2,14 +2,14 @@ from gpudoctor.codes import CudaError
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.driver import RELOAD_UVM
 from gpudoctor.diagnose.rule import CUDA_FAILS, advises, explains, rule
-from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, Problem, Problems, Rung, Severity
+from gpudoctor.findings import REBOOT, Confidence, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import counted
 
 _PREVENT = Fix(
     "Prevent it: save the GPU's memory across sleep, from the next boot on",
     "echo options nvidia NVreg_PreserveVideoMemoryAllocations=1 | sudo tee /etc/modprobe.d/nvidia-suspend.conf"
     " && sudo systemctl enable nvidia-suspend nvidia-hibernate nvidia-resume",
-    (ROOT, REBOOT),
+    (REBOOT,),
 )
 
 

@@ -50,7 +50,7 @@ def _fixes(site: Site) -> tuple[Fix, ...]:
     if site.container:
         return (Fix(f"Turn HMM off on the host, then restart the container: `{_OPTION}`, `{RELOAD_UVM.command}`", needs=(ROOT,)),)
     return (
-        Fix("Turn HMM off in nvidia_uvm", _OPTION, (ROOT,)),
+        Fix("Turn HMM off in nvidia_uvm", _OPTION),
         RELOAD_UVM,
         Fix("Boot the kernel with nokaslr: add it to GRUB_CMDLINE_LINUX in /etc/default/grub.", needs=(ROOT, REBOOT), kind=FixKind.INSTEAD),
     )

@@ -2,10 +2,10 @@ from gpudoctor.codes import DRIVER_UNUSABLE
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.system import RESTART_CONTAINER
 from gpudoctor.diagnose.rule import CUDA_FAILS, advises, explains, rule
-from gpudoctor.findings import ROOT, Confidence, Evidence, Fix, Problem, Problems, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Problems, Rung, Severity
 
-_LOAD = Fix("Load nvidia_uvm", "sudo nvidia-modprobe -u -c 0 || sudo modprobe nvidia_uvm", (ROOT,))
-_LOAD_AT_BOOT = Fix("Load it at every boot", "echo nvidia_uvm | sudo tee /etc/modules-load.d/nvidia-uvm.conf", (ROOT,))
+_LOAD = Fix("Load nvidia_uvm", "sudo nvidia-modprobe -u -c 0 || sudo modprobe nvidia_uvm")
+_LOAD_AT_BOOT = Fix("Load it at every boot", "echo nvidia_uvm | sudo tee /etc/modules-load.d/nvidia-uvm.conf")
 
 
 @rule("GD214", severity=Severity.ERROR, breaks=Rung.LIBCUDA)

@@ -1,6 +1,6 @@
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import REBOOT, ROOT, Action, Evidence, Fix, Problem, Problems, Rung, Severity
+from gpudoctor.findings import REBOOT, Action, Evidence, Fix, Problem, Problems, Rung, Severity
 
 
 @rule("GD140", severity=Severity.NOTE, breaks=Rung.TRAINED, predicts=False)
@@ -19,4 +19,4 @@ def _switch_on(gpu: GpuView) -> Fix:
     if gpu.machine.site.container:
         return Fix("Ask the host's administrator to enable ECC, unless it is off on purpose.", action=Action.CONTACT_ADMINISTRATOR)
     title = "Enable ECC and reboot, unless it is off on purpose"
-    return Fix(title, f"sudo nvidia-smi -i {gpu.key} --ecc-config=1", (ROOT, REBOOT))
+    return Fix(title, f"sudo nvidia-smi -i {gpu.key} --ecc-config=1", (REBOOT,))

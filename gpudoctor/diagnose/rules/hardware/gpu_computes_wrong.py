@@ -3,7 +3,7 @@ from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.hardware import replace
 from gpudoctor.diagnose.advice.system import set_variable
 from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
-from gpudoctor.findings import ROOT, Action, Evidence, Fix, FixKind, Level, Problem, Problems, Rung, Severity
+from gpudoctor.findings import Action, Evidence, Fix, FixKind, Level, Problem, Problems, Rung, Severity
 
 
 @rule("GD117", severity=Severity.ERROR, breaks=Rung.KERNEL_RAN, predicts=False, seen_at=Level.TOUCH)
@@ -28,7 +28,7 @@ def gpu_computes_wrong(gpu: GpuView) -> Problems:
         fixes=(
             Fix("Look for memory errors", f"nvidia-smi -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER -i {gpu.key}", kind=FixKind.CHECK),
             _avoid(gpu),
-            Fix("Confirm the fault with DCGM's diagnostics", "sudo dcgmi diag -r 3", (ROOT,), kind=FixKind.CHECK),
+            Fix("Confirm the fault with DCGM's diagnostics", "sudo dcgmi diag -r 3", kind=FixKind.CHECK),
             replace(kind=FixKind.ELSE),
         ),
     )
@@ -45,5 +45,4 @@ def _avoid(gpu: GpuView) -> Fix:
     return Fix(
         "Remove overclocking and undervolting, and reset locked clocks",
         f"sudo nvidia-smi -i {gpu.key} -rgc; sudo nvidia-smi -i {gpu.key} -rmc",
-        (ROOT,),
     )

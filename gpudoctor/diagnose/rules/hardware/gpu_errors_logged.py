@@ -79,7 +79,6 @@ def _remedy(worst: _Error, gpu: GpuView) -> Fix:
         return Fix(
             f"Stop all processes on the GPU and reset it (NVIDIA's action for {worst.name})",
             f"sudo nvidia-smi --gpu-reset -i {gpu.key}",
-            (ROOT,),
             action=Action.RESET_GPU,
         )
     step = in_words(worst.action)

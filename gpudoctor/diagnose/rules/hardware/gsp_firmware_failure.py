@@ -16,7 +16,7 @@ _LINES = r"Cannot initialize GSP firmware|GSP.{0,40}(?:timeout|timed out|failed)
 
 @rule("GD110", severity=Severity.ERROR, breaks=Rung.NVML, domain=Domain.DRIVER)
 @advises(
-    Fix("Save the logs for a bug report", "sudo nvidia-bug-report.sh", (ROOT,), kind=FixKind.CHECK),
+    Fix("Save the logs for a bug report", "sudo nvidia-bug-report.sh", kind=FixKind.CHECK),
     power_cycle(),
     Fix(
         "Update the driver. If it happens again, have the GPU checked by the vendor.",

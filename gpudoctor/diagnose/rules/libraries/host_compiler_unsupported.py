@@ -2,7 +2,7 @@ from gpudoctor import versions
 from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.derive.toolkits import toolkit_version
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, Problem, Problems, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.matrix.cite import cited
 
 _PACKAGED = ("/usr", "/usr/lib/cuda")
@@ -27,7 +27,7 @@ def host_compiler_unsupported(machine: MachineView) -> Problems:
         return
     debian = {"debian", "ubuntu"}.intersection(machine.site.distribution)
     install = (
-        [Fix(f"Install gcc {row.host_gcc}", f"sudo apt install g++-{row.host_gcc}", (ROOT, DOWNLOAD), action=Action.INSTALL_PACKAGE)]
+        [Fix(f"Install gcc {row.host_gcc}", f"sudo apt install g++-{row.host_gcc}", (DOWNLOAD,), action=Action.INSTALL_PACKAGE)]
         if debian
         else []
     )

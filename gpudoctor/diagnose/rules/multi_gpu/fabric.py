@@ -8,8 +8,8 @@ from gpudoctor.diagnose.advice.system import command_for
 from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, FixKind
 from gpudoctor.snapshot import FabricManager
 
-START = Fix("Start the fabric manager now and at every boot", "sudo systemctl enable --now nvidia-fabricmanager", (ROOT,))
-RESTART = Fix("Restart the fabric manager", "sudo systemctl restart nvidia-fabricmanager", (ROOT,))
+START = Fix("Start the fabric manager now and at every boot", "sudo systemctl enable --now nvidia-fabricmanager")
+RESTART = Fix("Restart the fabric manager", "sudo systemctl restart nvidia-fabricmanager")
 _PACKAGE = {
     "ubuntu": "sudo apt install 'nvidia-fabricmanager-{branch}={version}-*'",
     "debian": "{repository} && sudo apt install 'nvidia-fabricmanager-{branch}={version}-*'",
@@ -34,7 +34,7 @@ ELSEWHERE = {
 def read_log(title: str) -> Fix:
     """Return the check that shows the fabric manager's own log."""
     command = "sudo journalctl -u nvidia-fabricmanager -n 30; sudo tail -n 30 /var/log/fabricmanager.log"
-    return Fix(title, command, (ROOT,), kind=FixKind.CHECK)
+    return Fix(title, command, kind=FixKind.CHECK)
 
 
 def install_manager(machine: MachineView) -> Fix:

@@ -10,11 +10,10 @@ from gpudoctor.snapshot import FabricParts
 _UMAD = Fix(
     "Load the ib_umad module now and at every boot",
     "sudo modprobe ib_umad && echo ib_umad | sudo tee /etc/modules-load.d/ib_umad.conf",
-    (ROOT,),
 )
 _NVLSM = {"ubuntu": "sudo apt install nvlsm", "debian": "sudo apt install nvlsm", "rhel": "sudo dnf install nvlsm"}
 """From NVIDIA's package repository, like the driver and the fabric manager."""
-_START_IMEX = Fix("Start IMEX, if jobs use GPUs of several nodes", "sudo systemctl enable --now nvidia-imex", (ROOT,))
+_START_IMEX = Fix("Start IMEX, if jobs use GPUs of several nodes", "sudo systemctl enable --now nvidia-imex")
 _INSTALL_IMEX = Fix(
     "Install nvidia-imex in the driver's version, if jobs use GPUs of several nodes.", needs=(ROOT, DOWNLOAD), action=Action.INSTALL_PACKAGE
 )

@@ -10,7 +10,7 @@ from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
 from gpudoctor.findings import REBOOT, ROOT, Action, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing
 
-_RESET = Fix("Stop all processes and reset all GPUs of the fabric", "sudo nvidia-smi --gpu-reset", (ROOT,), action=Action.RESET_GPU)
+_RESET = Fix("Stop all processes and reset all GPUs of the fabric", "sudo nvidia-smi --gpu-reset", action=Action.RESET_GPU)
 
 
 @rule("GD808", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.AT_RISK, predicts=False)
@@ -80,4 +80,4 @@ def _remedies(gpu: GpuView) -> tuple[Fix, ...]:
             ),
             last,
         )
-    return (Fix("Stop all processes and restart the fabric manager", "sudo systemctl restart nvidia-fabricmanager", (ROOT,)), last)
+    return (Fix("Stop all processes and restart the fabric manager", "sudo systemctl restart nvidia-fabricmanager"), last)

@@ -19,7 +19,6 @@ _SET_PASS_THROUGH = {
 _ACS = Fix(
     "Look for PCIe ACS (ACSCtl with SrcValid+), and turn it off in the BIOS",
     "sudo lspci -vvv | grep -i acsctl",
-    (ROOT,),
     kind=FixKind.CHECK,
 )
 _TRY_WITHOUT = Fix("Test training without NCCL peer-to-peer transfers", "NCCL_P2P_DISABLE=1 python TRAINING.py", kind=FixKind.CHECK)

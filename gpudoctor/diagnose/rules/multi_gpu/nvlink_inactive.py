@@ -7,7 +7,7 @@ from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
 from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, NvLink
 
-_RETRAIN = Fix("Restart the fabric manager; it retrains the links", "sudo systemctl restart nvidia-fabricmanager", (ROOT,))
+_RETRAIN = Fix("Restart the fabric manager; it retrains the links", "sudo systemctl restart nvidia-fabricmanager")
 _RESEAT = Fix("Reseat the NVLink bridge or the module; then have the vendor check the GPU.", needs=(ROOT, REBOOT), kind=FixKind.ELSE)
 
 

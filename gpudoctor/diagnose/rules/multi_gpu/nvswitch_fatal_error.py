@@ -1,7 +1,7 @@
 from gpudoctor.derive import MachineView, Site, known
 from gpudoctor.diagnose.advice.kernel_log import excerpt
 from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
-from gpudoctor.findings import REBOOT, ROOT, Action, Confidence, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
+from gpudoctor.findings import REBOOT, Action, Confidence, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import first
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import XidEvent
@@ -53,8 +53,7 @@ def _reset_everything(site: Site) -> tuple[Fix, ...]:
         Fix(
             "Stop all processes on the GPUs, then reset all GPUs and NVSwitches at once",
             "sudo nvidia-smi --gpu-reset",
-            (ROOT,),
             action=Action.RESET_GPU,
         ),
-        Fix("Reboot", "sudo reboot", (ROOT, REBOOT), kind=FixKind.ELSE, action=Action.REBOOT),
+        Fix("Reboot", "sudo reboot", (REBOOT,), kind=FixKind.ELSE, action=Action.REBOOT),
     )

@@ -7,7 +7,7 @@ from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, Problem, P
 _INSTALL_TOOLKIT = Fix(
     f"Install the NVIDIA Container Toolkit from NVIDIA's repository: {GUIDE}", needs=(ROOT, DOWNLOAD), action=Action.INSTALL_PACKAGE
 )
-_GENERATE = Fix("Generate the CDI specification", GENERATE, (ROOT,))
+_GENERATE = Fix("Generate the CDI specification", GENERATE)
 
 
 @rule("GD340", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, predicts=False)

@@ -2,11 +2,11 @@ from gpudoctor.derive import MachineView, known
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import advises, rule
 from gpudoctor.diagnose.rules.platform.cdi import GENERATE, error_if_used, users_of_cdi
-from gpudoctor.findings import ROOT, Evidence, Fix, Problem, Problems, Rung, Severity
+from gpudoctor.findings import Evidence, Fix, Problem, Problems, Rung, Severity
 
 
 @rule("GD313", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, predicts=False)
-@advises(Fix("Generate the CDI specification again", GENERATE, (ROOT,)))
+@advises(Fix("Generate the CDI specification again", GENERATE))
 def container_cdi_spec_stale(machine: MachineView) -> Problems:
     """CDI specification is for another driver version."""
     tools = machine.container_engines
@@ -23,5 +23,5 @@ def container_cdi_spec_stale(machine: MachineView) -> Problems:
                 Evidence("driver in the specification", ", ".join(listed), spec.path),
                 Evidence("driver", str(driver.version), driver.where),
             ),
-            fixes=(Fix("Generate the CDI specification again", f"sudo nvidia-ctk cdi generate --output={shell_path(spec.path)}", (ROOT,)),),
+            fixes=(Fix("Generate the CDI specification again", f"sudo nvidia-ctk cdi generate --output={shell_path(spec.path)}"),),
         )

@@ -3,7 +3,7 @@ from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.derive.device_nodes import all_withheld
 from gpudoctor.diagnose.rule import TRAINING_FAILS, advises, explains, rule
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
-from gpudoctor.findings import ROOT, Action, Confidence, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
+from gpudoctor.findings import Action, Confidence, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing
 
 _OPEN = Fix("Open the device file; Operation not permitted confirms that the cgroup blocks it", "cat /dev/nvidiactl", kind=FixKind.CHECK)
@@ -12,7 +12,6 @@ _RESTART = (
     Fix(
         "Prevent it: on the host, create the /dev/char links that systemd needs, and start containers with CDI or --device",
         "sudo nvidia-ctk system create-dev-char-symlinks --create-all",
-        (ROOT,),
         action=Action.CONTACT_ADMINISTRATOR,
     ),
 )

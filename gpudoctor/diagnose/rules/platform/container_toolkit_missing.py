@@ -91,7 +91,7 @@ def _install(site: Site, engine: str) -> tuple[Fix, ...]:
     configure = _HOW.get(known_engine, f"configure {product(known_engine)} to use it")
     return (
         Fix(_capital(install if command else f"{install}."), command, (ROOT, DOWNLOAD), action=Action.INSTALL_PACKAGE),
-        Fix(_capital(f"{where}{configure}"), _CONFIGURE[known_engine], (ROOT,)),
+        Fix(_capital(f"{where}{configure}"), _CONFIGURE[known_engine]),
         *((_GPU_OPERATOR,) if in_cluster else ()),
     )
 

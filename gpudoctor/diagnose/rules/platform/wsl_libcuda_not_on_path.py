@@ -2,13 +2,13 @@ from gpudoctor.derive import MachineView, absence, not_applicable
 from gpudoctor.diagnose.advice.shell import put_first
 from gpudoctor.diagnose.rule import TRAINING_FAILS, advises, explains, rule
 from gpudoctor.diagnose.rules.platform.wsl import LIBRARIES, NEEDED
-from gpudoctor.findings import ROOT, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
+from gpudoctor.findings import Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing
 
 
 @rule("GD306", severity=Severity.ERROR, breaks=Rung.LIBCUDA, domain=Domain.ENVIRONMENT)
 @advises(
-    Fix(f"Add {LIBRARIES} to the loader's path", f"echo {LIBRARIES} | sudo tee /etc/ld.so.conf.d/ld.wsl.conf && sudo ldconfig", (ROOT,)),
+    Fix(f"Add {LIBRARIES} to the loader's path", f"echo {LIBRARIES} | sudo tee /etc/ld.so.conf.d/ld.wsl.conf && sudo ldconfig"),
     Fix(
         "Set LD_LIBRARY_PATH in this shell",
         put_first(LIBRARIES),

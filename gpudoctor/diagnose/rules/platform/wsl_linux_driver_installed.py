@@ -42,7 +42,7 @@ def _linux_libcuda(file: DriverFile) -> Evidence:
 
 
 def _remove_packages(packages: tuple[str, ...]) -> Fix:
-    return Fix("Remove the packages", f"sudo apt purge {' '.join(packages)} && sudo ldconfig", (ROOT,), action=Action.REINSTALL_PACKAGE)
+    return Fix("Remove the packages", f"sudo apt purge {' '.join(packages)} && sudo ldconfig", action=Action.REINSTALL_PACKAGE)
 
 
 def _remove_files(files: tuple[DriverFile, ...]) -> Fix:

@@ -1,6 +1,6 @@
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.rule import CUDA_FAILS, Join, explains, rule
-from gpudoctor.findings import ROOT, Action, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
+from gpudoctor.findings import Action, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 
 
 @rule("GD708", severity=Severity.ERROR, breaks=Rung.LIBCUDA, domain=Domain.DRIVER)
@@ -26,11 +26,10 @@ def _fixes(gpu: GpuView) -> tuple[Fix, ...]:
             ),
         )
     return (
-        Fix("Turn MIG off to use the whole GPU", f"sudo nvidia-smi -i {gpu.key} -mig 0", (ROOT,)),
+        Fix("Turn MIG off to use the whole GPU", f"sudo nvidia-smi -i {gpu.key} -mig 0"),
         Fix(
             "Create one instance of the whole GPU (`nvidia-smi mig -lgip` lists the profiles)",
             f"sudo nvidia-smi mig -i {gpu.key} -cgi 0 -C",
-            (ROOT,),
             kind=FixKind.INSTEAD,
         ),
     )

@@ -1,20 +1,18 @@
 from gpudoctor.derive import MachineView, Site, not_applicable, offered
 from gpudoctor.derive.views.gpu import is_server_product
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import ROOT, Action, Domain, Evidence, Fix, Problem, Problems, Rung, Severity
+from gpudoctor.findings import Action, Domain, Evidence, Fix, Problem, Problems, Rung, Severity
 
 _ON_HOST = Fix("Run nvidia-persistenced on the host.", action=Action.CONTACT_ADMINISTRATOR)
 _TURN_ON = Fix(
     "Start the persistence daemon and turn persistence mode on",
     "sudo systemctl enable --now nvidia-persistenced; sudo nvidia-smi -pm 1",
-    (ROOT,),
 )
 _DROP_IN = "/etc/systemd/system/nvidia-persistenced.service.d"
 _KEEP_ON = Fix(
     "Keep it on after a reboot: Ubuntu starts the daemon with --no-persistence-mode",
     f"sudo mkdir -p {_DROP_IN} && printf '[Service]\\nExecStart=\\nExecStart=/usr/bin/nvidia-persistenced --user nvidia-persistenced\\n'"
     f" | sudo tee {_DROP_IN}/persistence.conf && sudo systemctl daemon-reload && sudo systemctl restart nvidia-persistenced",
-    (ROOT,),
 )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.telemetry import APPLICATION_CLOCKS, HW_SLOWDOWN, HW_THERMAL, POWER_BRAKE, SW_POWER_CAP, SW_THERMAL, holds, share
-from gpudoctor.findings import ROOT, Action, Fix, FixKind
+from gpudoctor.findings import Action, Fix, FixKind
 from gpudoctor.snapshot import NvmlGpu, StageLoad
 
 LOWERED = 0.95
@@ -35,7 +35,7 @@ def unlock_clocks(gpu: GpuView, title: str = "Reset application clocks and locke
             "Ask the host's administrator to reset the GPU's application clocks and locked clocks.", action=Action.CONTACT_ADMINISTRATOR
         )
     command = f"sudo nvidia-smi -i {gpu.key} -rac; sudo nvidia-smi -i {gpu.key} -rgc; sudo nvidia-smi -i {gpu.key} -rmc"
-    return Fix(title, command, (ROOT,))
+    return Fix(title, command)
 
 
 def restore_power_limit(gpu: GpuView, default: int) -> Fix:
@@ -44,7 +44,7 @@ def restore_power_limit(gpu: GpuView, default: int) -> Fix:
         title = "Ask the host's administrator to restore the default power limit, unless it is lowered on purpose."
         return Fix(title, action=Action.CONTACT_ADMINISTRATOR)
     title = "Restore the default power limit, unless it is lowered on purpose"
-    return Fix(title, f"sudo nvidia-smi -i {gpu.key} -pl {default // 1000}", (ROOT,))
+    return Fix(title, f"sudo nvidia-smi -i {gpu.key} -pl {default // 1000}")
 
 
 def lift_limits(gpu: GpuView, stages: tuple[StageLoad, ...]) -> tuple[Fix, ...]:

@@ -3,7 +3,7 @@ from gpudoctor.diagnose.rule import GPU_IS_SLOW, Join, explains, rule
 from gpudoctor.diagnose.rules.training.clocks import COOL, show_under_load
 from gpudoctor.diagnose.rules.training.heat import heat_faults
 from gpudoctor.diagnose.rules.training.slowdowns import temperatures
-from gpudoctor.findings import ROOT, Fix, FixKind, Impact, Level, Problem, Problems, Rung, Severity
+from gpudoctor.findings import Fix, FixKind, Impact, Level, Problem, Problems, Rung, Severity
 
 
 @rule("GD907", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.SLOWER, predicts=False, sees_more_at=Level.TRAIN)
@@ -33,4 +33,4 @@ def _less_power(gpu: GpuView) -> tuple[Fix, ...]:
     if watts >= default // 1000:
         return ()
     title = f"Lower the power limit to {watts} W until the cooling is fixed"
-    return (Fix(title, f"sudo nvidia-smi -i {gpu.key} -pl {watts}", (ROOT,), kind=FixKind.INSTEAD),)
+    return (Fix(title, f"sudo nvidia-smi -i {gpu.key} -pl {watts}", kind=FixKind.INSTEAD),)

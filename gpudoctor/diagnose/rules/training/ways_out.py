@@ -152,7 +152,7 @@ def _killed(framework: FrameworkView, _: Stage, found: re.Match[str]) -> WayOut:
     site = framework.machine.site
     journal = "sudo journalctl --boot --no-pager | grep -iE 'oom|kill' | tail"
     where = " on the host" if site.container else ""
-    check = Fix(f"Read who killed it{where}: the kernel, systemd-oomd, earlyoom or a scheduler", journal, (ROOT,), kind=FixKind.CHECK)
+    check = Fix(f"Read who killed it{where}: the kernel, systemd-oomd, earlyoom or a scheduler", journal, kind=FixKind.CHECK)
     groups = Fix("Read how often a memory limit of this cgroup was hit", "cat /sys/fs/cgroup/memory.events", kind=FixKind.CHECK)
     title = f"If the log names the sender of {found['signal']}, raise its limit or exempt this program, then start again."
     checks = (check, groups) if site.container else (check,)
