@@ -12,13 +12,13 @@ from gpudoctor.fit.accounting import largest_batch
 from gpudoctor.fit.speed import speed
 from gpudoctor.matrix_files import open_matrix
 from tests.fit import on_gpus
-from tests.fit.on_gpus import Measured, Trial
+from tests.fit.on_gpus import Context, Measured, Trial
 
 MATRIX: Final = open_matrix()
 PEAKS: Final = on_gpus.peaks()
 
 
-def _named(several: list[Measured] | list[Trial]) -> list[str]:
+def _named(several: list[Measured] | list[Trial] | list[Context]) -> list[str]:
     return [one.name for one in several]
 
 
@@ -39,6 +39,12 @@ def test_the_largest_batch_is_the_one_that_was_found(trial: Trial) -> None:
     most = largest_batch(trial.run.model, trial.run.asked, trial.usable)
     assert most >= trial.fits
     assert not trial.out_of_memory or most < trial.out_of_memory
+
+
+@pytest.mark.parametrize("context", on_gpus.contexts(), ids=_named(on_gpus.contexts()))
+def test_the_longest_sequence_is_about_the_one_that_was_found(context: Context) -> None:
+    """Within 5 %, or by 250 tokens: 0.3 GB."""
+    assert context.longest == pytest.approx(context.fits, rel=0.05, abs=250 if context.fits else 0)
 
 
 @pytest.mark.parametrize("measured", on_gpus.speeds(), ids=_named(on_gpus.speeds()))

@@ -1,7 +1,7 @@
 """Runs that others measured on GPUs, against which fit is held: peaks of memory, batches found by trial, and samples a second.
 
 memory.csv: `peak_mb` is torch.cuda.max_memory_allocated in 10^6 bytes. trials.csv: the largest batch that ran in `usable_mib`, and the one that ran out of memory, if any did.
-speeds.csv: samples a second without torch.compile. The sources:
+contexts.csv: the longest sequence that ran in `gib`. speeds.csv: samples a second without torch.compile. The sources:
 
 - fitcheck-llm: data/measurements of the source distribution fitcheck-llm 0.3.1; runs with scaled_dot_product_attention. Transformers and PEFT, adapters on the matrices of
   attention in FP32, frozen weights in 16 or 4 bits, no autocast, the output held until backward ends.
@@ -9,21 +9,27 @@ speeds.csv: samples a second without torch.compile. The sources:
 - litgpt-tables: https://github.com/Lightning-AI/litgpt/blob/main/tutorials/resource-tables.md; the longest sample of 1304 tokens, and
   inference of few tokens: 60 were taken, whose keys and values are 0.2 % of the peak. Weights in 4 bits were multiplied by
   bitsandbytes 0.41, whose layers keep their inputs for backward (`ctx.tensors = (A, B)` in autograd/_functions.py of that wheel); those of 0.50 do not.
+- unsloth: https://github.com/unslothai/unsloth/blob/main/README.md, the column of Hugging Face with FlashAttention 2: the longest sequence that trained at batch 1 in a
+  memory of that size, 0 where none did. Adapters on all linear layers; 8-bit AdamW and doubly quantised scales are those of its examples and weights.
 - timm: https://github.com/huggingface/pytorch-image-models/tree/main/results; it tries batches of 512, 384, 256 and 192. Its batch of vit-b is left out: attention was eager in PyTorch 1.12.
 """
 
 from __future__ import annotations
 
 import csv
+from bisect import bisect_right
 from pathlib import Path
 from typing import NamedTuple
 
+from gpudoctor.derive.cards import USABLE
 from gpudoctor.fit.accounting import memory
+from gpudoctor.fit.asked import Asked
 from gpudoctor.fit.counted import USUAL, Network, Sample
 from gpudoctor.fit.presets import PRESETS, model
 from gpudoctor.model_files.configuration import of_config
 from gpudoctor.run_words import Run, parse
 
+_MOST_TOKENS = 1 << 17
 _SIZES = ("hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "intermediate_size", "vocab_size")
 _SHAPES = {
     "deepseek-coder-1.3b": ("llama", (2048, 24, 16, 16, 5504, 32256), False),
@@ -68,6 +74,39 @@ class Trial(NamedTuple):
     """0: no batch was tried that did."""
 
 
+class Context(NamedTuple):
+    """A run whose longest sequence was found by trial."""
+
+    name: str
+    model: str
+    asked: Asked
+    usable: int
+    """Bytes that a program could allocate."""
+    fits: int
+    """Tokens; 0: not even a short sequence."""
+
+    @property
+    def longest(self) -> int:
+        """The longest sequence by our count."""
+        return bisect_right(
+            range(1, _MOST_TOKENS), self.usable, key=lambda tokens: memory(model(self.model, Sample(tokens)), self.asked, 1).total
+        )
+
+
+def contexts() -> list[Context]:
+    """Return the runs whose longest sequence was found."""
+    return [
+        Context(
+            f"{row['model']} {row['gib']} GiB",
+            row["model"],
+            _asked(row["options"]),
+            round(USABLE * int(row["gib"]) * (1 << 30)),
+            int(row["fits"]),
+        )
+        for row in _rows("contexts")
+    ]
+
+
 def peaks() -> list[Measured]:
     """Return the runs whose peak was measured."""
     return [Measured(_name(row), row["gpu"], _run(row), int(row["batch"]), int(row["peak_mb"]) * 10**6) for row in _rows("memory")]
@@ -98,9 +137,13 @@ def _name(row: dict[str, str]) -> str:
 
 def _run(row: dict[str, str]) -> Run:
     sample = Sample(int(row["tokens"])) if row.get("tokens") else USUAL
-    asked = parse(f"lenet,{row['options'].replace(' ', ',')},batch={row.get('batch') or 1}").asked
+    asked = _asked(row["options"], row.get("batch") or "1")
     name = row["model"]
     return Run(model(name, sample) if name in PRESETS else _configured(name).model(name, sample), asked)
+
+
+def _asked(options: str, batch: str = "1") -> Asked:
+    return parse(f"lenet,{options.replace(' ', ',')},batch={batch}").asked
 
 
 def _configured(name: str) -> Network:
