@@ -124,19 +124,28 @@ def _accumulated(model: Model, asked: Asked, card: Card) -> int:
 
 
 def _smaller(asked: Asked, batch: int, smaller: int) -> _Step:
-    """Return how smaller batches take the place of one."""
+    """Return how equal batches of at most this size take the place of one."""
     parts = -(-batch // smaller)
-    cost = f"{parts} batches for one" if parts > 1 else "fewer samples on each"
-    return _Step({"batch": smaller} if asked.infer or parts == 1 else {"batch": smaller, "accumulate": asked.accumulate * parts}, cost)
+    fields = {"batch": -(-batch // parts)}
+    if parts == 1:
+        return _Step(fields, "fewer samples on each")
+    if asked.infer:
+        return _Step(fields, f"{parts} batches in turn")
+    return _Step({**fields, "accumulate": asked.accumulate * parts}, f"{parts} batches a step of the optimizer")
 
 
 def _sharded(model: Model, asked: Asked, card: Card, batch: int) -> Iterator[_Step]:
-    """Yield how it fits on more and more GPUs, twice as many each time: with as many samples in all, or sharded too, with more batches if need be."""
+    """Yield how it fits on more and more GPUs, twice as many each time: with as many samples in all, else sharded too, either with more batches if need be."""
     gpus = asked.gpus
     while (gpus := 2 * gpus) <= _MOST_GPUS:
         share = -(-batch * asked.gpus // gpus)
-        if share < batch and memory(model, msgspec.structs.replace(asked, gpus=gpus), share).total <= card.available:
+        parallel = msgspec.structs.replace(asked, gpus=gpus)
+        if share < batch and memory(model, parallel, share).total <= card.available:
             yield _Step({"gpus": gpus, "batch": share}, f"{gpus} GPUs with fewer samples on each")
+            continue
+        if share < batch and (smaller := _accumulated(model, parallel, card)):
+            more = _smaller(asked, share, min(smaller, share))
+            yield _Step({"gpus": gpus, **more.fields}, f"{gpus} GPUs; {more.cost}")
             continue
         divided = {"shard": "fsdp", "gpus": gpus}
         now, cost = msgspec.structs.replace(asked, **divided), f"{gpus} GPUs that exchange weights at each layer"

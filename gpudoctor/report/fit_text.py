@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpudoctor.amounts import billions
 from gpudoctor.digits import digits
+from gpudoctor.fit.asked import Asked
 from gpudoctor.fit.speed import Speed
 from gpudoctor.report.fit import FitDocument, GpuDocument, Needs
 from gpudoctor.report.page import Look, Page
@@ -13,10 +14,12 @@ _UNITS = ((30, "GiB"), (20, "MiB"))
 _MARKS = {True: ("ready", "fits"), False: ("broken", "does not fit"), None: ("unknown", "unknown")}
 _ABOUT = {
     "reserve": "CUDA context, kernels, cuBLAS, cuDNN",
-    "master_copies": "in FP32",
+    "master_copies": "the weights in FP32",
+    "activations": "kept for backward",
     "cache": "keys and values of all tokens",
     "fragmentation": "lost by the allocator",
 }
+_STEP = "in the optimizer step"
 _PART = 16
 _SHORT = 1e-3
 """Seconds of a step whose kernels a GPU finishes faster than a framework launches them: some 10 microseconds each, and hundreds of them."""
@@ -88,7 +91,10 @@ def _heading(page: Page, found: FitDocument, gpu: GpuDocument, text: str) -> Non
 
 
 def _headline(page: Page, found: FitDocument, gpu: GpuDocument) -> None:
-    most = f"the largest batch is {gpu.largest_batch:,}" if gpu.largest_batch else "not even batch 1"
+    on_each = " on each GPU" * (found.run.gpus > 1)
+    most = (
+        f"the largest batch is {gpu.largest_batch:,}{on_each}" if gpu.largest_batch else "" if gpu.batch == 1 else "not even batch 1 fits"
+    )
     does = "runs" if found.run.infer else "trains"
     if gpu.why:
         text = f"{found.model.name} cannot run in {found.run.precision.upper()} on {gpu.name}: {gpu.why}."
@@ -97,10 +103,10 @@ def _headline(page: Page, found: FitDocument, gpu: GpuDocument) -> None:
     elif gpu.fits:
         text = f"{found.model.name} {does} on {gpu.name}: {most}."
     else:
-        needs = f" needs {_size(gpu.needed_bytes)} at batch {gpu.batch:,}" if gpu.needed_bytes else " needs more"
-        text = (
-            f"{found.model.name}{needs}; {gpu.name} has {_size(gpu.available_bytes)}{f'; {most}' if gpu.largest_batch is not None else ''}."
-        )
+        needs = f"{_size(gpu.needed_bytes)} at batch {gpu.batch:,}" if gpu.needed_bytes else "more"
+        otherwise = f"; {most}" if most and gpu.largest_batch is not None else ""
+        enough = next((f" It fits with {change.options}." for change in gpu.changes if change.fits), "")
+        text = f"{found.model.name} needs {needs}; {gpu.name} has {_size(gpu.available_bytes)}{otherwise}.{enough}"
     _lead(page, _MARKS[gpu.fits], text)
 
 
@@ -114,10 +120,22 @@ def _memory(page: Page, found: FitDocument, needs: GpuDocument | Needs, availabl
     if needs.memory is None or needs.needed_bytes is None:
         return
     for part, size in needs.memory.items():
-        about = _ABOUT.get(part, "") + ", NCCL" * (part == "reserve" and found.run.gpus > 1)
-        page.paragraph(about, f"{part.replace('_', ' '):<{_PART}}{_size(size):>10}  ", indent=2)
+        page.paragraph(_about(found.run, part, needs.peak or ""), f"{part.replace('_', ' '):<{_PART}}{_size(size):>10}  ", indent=2)
     total = f"{'total':<{_PART}}{_size(needs.needed_bytes):>10}  "
     page.paragraph(f"{available}peak {needs.peak}", total, indent=2, style="bold")
+
+
+def _about(run: Asked, part: str, peak: str) -> str:
+    """Return what a part of the memory holds."""
+    if part == "reserve" and run.gpus > 1:
+        return f"{_ABOUT[part]}, NCCL"
+    if part == "master_copies" and run.lora:
+        return "the adapters in FP32"
+    if part == "activations" and run.infer:
+        return "alive at once"
+    if part == "workspace" and not run.infer:
+        return "temporaries of the optimizer" if peak == _STEP else "outputs and their gradients"
+    return _ABOUT.get(part, "")
 
 
 def _changes(page: Page, found: FitDocument, gpu: GpuDocument) -> None:
@@ -142,7 +160,8 @@ def _speed(page: Page, found: FitDocument, gpu: GpuDocument) -> None:
         page.paragraph(f"Not known: {rates if found.model.forward_flops else f'the FLOPs of {found.model.name} are unknown'}.", indent=2)
         return
     limited = f"{speed.bandwidth_share:.0%} limited by memory bandwidth"
-    page.parts([f"step {_seconds(speed.step_seconds)}", f"{_range(speed.samples_per_second)} samples/s", limited], indent=2)
+    what = "forward pass" if found.run.infer else "step"
+    page.parts([f"{what} {_seconds(speed.step_seconds)}", f"{_range(speed.samples_per_second)} samples/s", limited], indent=2)
     if speed.step_seconds[1] < _SHORT:
         page.paragraph("Launching the kernels of so short a step takes longer, and is not counted.", indent=2)
     page.parts([*_input(speed), *_transfer(speed)], indent=2)

@@ -116,6 +116,12 @@ def test_more_gpus_share_the_batch() -> None:
     assert changed[-1].options == "--checkpointing --shard fsdp --gpus 32 --batch 1"
 
 
+def test_batches_that_replace_one_are_equal_on_more_gpus_too() -> None:
+    """Of at most 123 samples: 5 of 103 for 512, and 3 of 86 on each of two GPUs."""
+    changed = changes(preset("resnet50"), Asked(batch=512), card(11.64), 512)
+    assert [changed[0].options, changed[-1].options] == ["--batch 103 --accumulate 5", "--gpus 2 --batch 86 --accumulate 3"]
+
+
 def test_a_step_takes_longer_with_a_larger_batch_and_less_time_than_its_slowest() -> None:
     one = preset("resnet50")
     small, large = (answer(one, Asked(batch=batch), card()).speed for batch in (8, 16))
