@@ -76,6 +76,13 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
         return f"GPU {index} ({self.key})" if index else f"GPU {self.key}"
 
     @property
+    def selector(self) -> str:
+        """What nvidia-smi takes for it after -i: its address, or its index; a word to replace where a text states neither."""
+        if not self.key.startswith("nvml:"):
+            return self.key
+        return str(self.nvml.index) if isinstance(self.nvml, NvmlGpu) and self.nvml.index >= 0 else "INDEX"
+
+    @property
     def assumed(self) -> bool:
         """Whether nothing is known of it: pasted text is about a GPU even if it names none."""
         said = self.nvml if isinstance(self.nvml, NvmlGpu) else None

@@ -58,6 +58,11 @@ class GpuView(NvmlGpuView):
         return self.observed.key
 
     @property
+    def selector(self) -> str:
+        """What nvidia-smi takes for it after -i."""
+        return self.observed.selector
+
+    @property
     def label(self) -> str:
         """Return its index and address: "GPU 3 (0000:1f:00.0)"."""
         return self.observed.label

@@ -5,11 +5,14 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor.derive import EffectiveCuda, MachineView, Site
+from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.diagnose.advice.driver_packages import DriverBounds, choose_package, driver_bounds, driver_packages, repository_name
+from gpudoctor.diagnose.advice.from_line import in_log
 from gpudoctor.diagnose.advice.system import command_for
+from gpudoctor.expressions import expression
 from gpudoctor.findings import DOWNLOAD, REBOOT, ROOT, Action, Fix
 from gpudoctor.matrix import DriverPackage
-from gpudoctor.snapshot import Platform
+from gpudoctor.snapshot import Missing, Platform
 from gpudoctor.versions import Version
 
 DOWNLOADS = "https://www.nvidia.com/drivers"
@@ -32,6 +35,10 @@ _ANY_RELEASE = {
 _ROLLING = "arch"
 """The distribution whose package is always NVIDIA's newest driver; its modules are open, so it drops GPUs before Turing."""
 _NAMES = {"amzn": "Amazon Linux", "debian": "Debian", "ubuntu": "Ubuntu", "rhel": "RHEL"}
+_OF_PTX = expression(
+    r"UNSUPPORTED_PTX_VERSION|UnsupportedPtxVersion|compiled with an unsupported toolchain|ptxas application ptx input[^\n]{0,80}Unsupported \.version"
+)
+"""What CUDA says of PTX that the driver cannot compile: minor-version compatibility is for machine code."""
 RELOAD_UVM = Fix("End every program that uses the GPU, then reload nvidia_uvm", "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm")
 
 
@@ -59,10 +66,20 @@ def update_driver(
 
 
 def floor_of_builds(machine: MachineView) -> Version | None:
-    """Return the oldest driver that serves every stated build; None where no build's CUDA is known."""
-    builds = (framework.cuda_or_missing for framework in machine.frameworks)
-    floors = (cuda.floor for cuda in builds if isinstance(cuda, EffectiveCuda))
+    """Return the oldest driver that serves every stated build, with its PTX if a line is about that; None where no build's CUDA is known."""
+    builds = [cuda for framework in machine.frameworks if isinstance(cuda := framework.cuda_or_missing, EffectiveCuda)]
+    if in_log(machine, _OF_PTX) is None:
+        floors = [cuda.floor for cuda in builds]
+    else:
+        floors = [cuda.exact_floor for cuda in builds] or _floors_of_toolkits(machine)
     return max((floor for floor in floors if isinstance(floor, Version)), default=None)
+
+
+def _floors_of_toolkits(machine: MachineView) -> list[Version | Missing]:
+    """Return the oldest drivers that compile what the installed toolkits' compilers write."""
+    system = "windows" if machine.site.platform == Platform.WINDOWS else "linux"
+    rows = (machine.matrix.driver_floor(version, system) for version, _ in system_cudas(machine.known_toolkits))
+    return [row.exact for row in rows if row and row.exact]
 
 
 def _within(machine: MachineView, bounds: DriverBounds, title: str, *, older: bool) -> Fix:

@@ -30,7 +30,7 @@ def reset(gpu: GpuView, first: str = "") -> Fix:
         return Fix("Ask the host's administrator to reset the GPU; a container cannot.", action=Action.CONTACT_ADMINISTRATOR)
     return Fix(
         f"{first or 'Stop all processes on the GPU'} and reset it; if the reset is refused, reboot",
-        f"sudo nvidia-smi --gpu-reset -i {gpu.key}",
+        f"sudo nvidia-smi --gpu-reset -i {gpu.selector}",
         action=Action.RESET_GPU,
     )
 

@@ -1,7 +1,8 @@
 from collections.abc import Iterator
 
-from gpudoctor.derive import EffectiveCuda, FrameworkView, known, not_applicable
+from gpudoctor.derive import EffectiveCuda, FrameworkView, MachineView, known, not_applicable
 from gpudoctor.derive.cuda import serves
+from gpudoctor.derive.driver import Driver
 from gpudoctor.derive.gpu_code import Fit, compiles
 from gpudoctor.diagnose.advice.asked_for import other_release
 from gpudoctor.diagnose.advice.driver import floor_of_builds, update_driver
@@ -17,8 +18,16 @@ from gpudoctor.snapshot import Missing
 from gpudoctor.versions import Version
 
 
+def _advice(machine: MachineView) -> tuple[Fix, ...]:
+    """Return the update to the oldest driver that serves what the text states, or to a newer one."""
+    floor, loaded = floor_of_builds(machine), machine.driver_or_missing
+    if isinstance(loaded, Driver) and floor is not None and loaded.version >= floor:
+        floor = None  # what fails is of a newer CUDA than the builds that the text names
+    return (update_driver(machine, floor, title="" if floor else "Update the NVIDIA driver"),)
+
+
 @rule("GD203", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, impact=Impact.PARTLY)
-@advises(lambda machine: (update_driver(machine, floor_of_builds(machine)),))
+@advises(_advice)
 @explains(TRAINING_FAILS, "The framework's CUDA runtime refuses to start on an older driver.", Join.FRAMEWORK)
 @explains(("gpu-too-new-for-driver",), "A driver older than the GPU's generation does not know it.")
 def driver_too_old(framework: FrameworkView) -> Problems:

@@ -14,5 +14,5 @@ def ecc_change_pending(gpu: GpuView) -> Problems:
     yield Problem(
         message=f"{gpu.label}: ECC is {now} and will be {then} after the next reset or reboot.",
         evidence=(Evidence("ECC mode, pending mode", f"{now}, {then}", "nvmlDeviceGetEccMode"),),
-        fixes=(reset(gpu), *undo_change(gpu, f"sudo nvidia-smi -i {gpu.key} --ecc-config={int(enabled)}")),
+        fixes=(reset(gpu), *undo_change(gpu, f"sudo nvidia-smi -i {gpu.selector} --ecc-config={int(enabled)}")),
     )

@@ -19,4 +19,4 @@ def _switch_on(gpu: GpuView) -> Fix:
     if gpu.machine.site.container:
         return Fix("Ask the host's administrator to enable ECC, unless it is off on purpose.", action=Action.CONTACT_ADMINISTRATOR)
     title = "Enable ECC and reboot, unless it is off on purpose"
-    return Fix(title, f"sudo nvidia-smi -i {gpu.key} --ecc-config=1", (REBOOT,))
+    return Fix(title, f"sudo nvidia-smi -i {gpu.selector} --ecc-config=1", (REBOOT,))

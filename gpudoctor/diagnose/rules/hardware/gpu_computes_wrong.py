@@ -26,7 +26,7 @@ def gpu_computes_wrong(gpu: GpuView) -> Problems:
             *((Evidence("first wrong result", first, "gpudoctor's kernel"),) if first else ()),
         ),
         fixes=(
-            Fix("Look for memory errors", f"nvidia-smi -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER -i {gpu.key}", kind=FixKind.CHECK),
+            Fix("Look for memory errors", f"nvidia-smi -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER -i {gpu.selector}", kind=FixKind.CHECK),
             _avoid(gpu),
             Fix("Confirm the fault with DCGM's diagnostics", "sudo dcgmi diag -r 3", kind=FixKind.CHECK),
             replace(kind=FixKind.ELSE),
@@ -44,5 +44,5 @@ def _avoid(gpu: GpuView) -> Fix:
         return Fix("Ask the host's administrator to remove overclocking and to reset locked clocks.", action=Action.CONTACT_ADMINISTRATOR)
     return Fix(
         "Remove overclocking and undervolting, and reset locked clocks",
-        f"sudo nvidia-smi -i {gpu.key} -rgc; sudo nvidia-smi -i {gpu.key} -rmc",
+        f"sudo nvidia-smi -i {gpu.selector} -rgc; sudo nvidia-smi -i {gpu.selector} -rmc",
     )

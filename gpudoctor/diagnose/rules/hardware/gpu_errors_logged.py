@@ -78,7 +78,7 @@ def _remedy(worst: _Error, gpu: GpuView) -> Fix:
     if worst.action == "RESET_GPU":
         return Fix(
             f"Stop all processes on the GPU and reset it (NVIDIA's action for {worst.name})",
-            f"sudo nvidia-smi --gpu-reset -i {gpu.key}",
+            f"sudo nvidia-smi --gpu-reset -i {gpu.selector}",
             action=Action.RESET_GPU,
         )
     step = in_words(worst.action)

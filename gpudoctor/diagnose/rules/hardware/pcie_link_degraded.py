@@ -33,7 +33,7 @@ def pcie_link_degraded(gpu: GpuView) -> Problems:
             confidence=max(fault.confidence for fault in faults),
             evidence=tuple(fault.evidence for fault in faults),
             fixes=(
-                Fix("Look at the link under load", f"nvidia-smi -q -i {gpu.key} | grep -A12 'GPU Link Info'", kind=FixKind.CHECK),
+                Fix("Look at the link under load", f"nvidia-smi -q -i {gpu.selector} | grep -A12 'GPU Link Info'", kind=FixKind.CHECK),
                 Fix(
                     "Reseat the GPU and its riser or cable, try another slot, and set the slot to full width and speed in the BIOS.",
                     needs=(ROOT, REBOOT),

@@ -19,7 +19,7 @@ def spare_rows_exhausted(gpu: GpuView) -> Problems:
         severity=None if rows.none else Severity.NOTE,
         evidence=(Evidence("banks by remap availability", histogram, "nvmlDeviceGetRowRemapperHistogram"),),
         fixes=(
-            Fix("Watch the number of remapped rows", f"nvidia-smi -q -d ROW_REMAPPER -i {gpu.key}", kind=FixKind.CHECK),
+            Fix("Watch the number of remapped rows", f"nvidia-smi -q -d ROW_REMAPPER -i {gpu.selector}", kind=FixKind.CHECK),
             replace("Plan to replace the GPU; replace it when a remap fails"),
         ),
     )

@@ -16,5 +16,5 @@ def mig_change_pending(gpu: GpuView) -> Problems:
     yield Problem(
         message=f"{gpu.label}: MIG is {now} but will be {then} after the next GPU reset or reboot.",
         evidence=(Evidence("MIG mode now, pending", f"{now}, {then}", "nvmlDeviceGetMigMode"),),
-        fixes=(reset(gpu), *undo_change(gpu, f"sudo nvidia-smi -i {gpu.key} -mig {int(enabled)}")),
+        fixes=(reset(gpu), *undo_change(gpu, f"sudo nvidia-smi -i {gpu.selector} -mig {int(enabled)}")),
     )

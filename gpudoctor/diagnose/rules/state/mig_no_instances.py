@@ -26,10 +26,10 @@ def _fixes(gpu: GpuView) -> tuple[Fix, ...]:
             ),
         )
     return (
-        Fix("Turn MIG off to use the whole GPU", f"sudo nvidia-smi -i {gpu.key} -mig 0"),
+        Fix("Turn MIG off to use the whole GPU", f"sudo nvidia-smi -i {gpu.selector} -mig 0"),
         Fix(
             "Create one instance of the whole GPU (`nvidia-smi mig -lgip` lists the profiles)",
-            f"sudo nvidia-smi mig -i {gpu.key} -cgi 0 -C",
+            f"sudo nvidia-smi mig -i {gpu.selector} -cgi 0 -C",
             kind=FixKind.INSTEAD,
         ),
     )

@@ -25,7 +25,7 @@ _CHECK_DELIVERY = Fix(
 
 def show_under_load(gpu: GpuView, *sections: str) -> Fix:
     """Return the check that shows these sections of `nvidia-smi -q` under load."""
-    return Fix("See what limits the GPU under load", f"nvidia-smi -q -d {','.join(sections)} -i {gpu.key}", kind=FixKind.CHECK)
+    return Fix("See what limits the GPU under load", f"nvidia-smi -q -d {','.join(sections)} -i {gpu.selector}", kind=FixKind.CHECK)
 
 
 def unlock_clocks(gpu: GpuView, title: str = "Reset application clocks and locked clocks") -> Fix:
@@ -34,7 +34,7 @@ def unlock_clocks(gpu: GpuView, title: str = "Reset application clocks and locke
         return Fix(
             "Ask the host's administrator to reset the GPU's application clocks and locked clocks.", action=Action.CONTACT_ADMINISTRATOR
         )
-    command = f"sudo nvidia-smi -i {gpu.key} -rac; sudo nvidia-smi -i {gpu.key} -rgc; sudo nvidia-smi -i {gpu.key} -rmc"
+    command = f"sudo nvidia-smi -i {gpu.selector} -rac; sudo nvidia-smi -i {gpu.selector} -rgc; sudo nvidia-smi -i {gpu.selector} -rmc"
     return Fix(title, command)
 
 
@@ -44,7 +44,7 @@ def restore_power_limit(gpu: GpuView, default: int) -> Fix:
         title = "Ask the host's administrator to restore the default power limit, unless it is lowered on purpose."
         return Fix(title, action=Action.CONTACT_ADMINISTRATOR)
     title = "Restore the default power limit, unless it is lowered on purpose"
-    return Fix(title, f"sudo nvidia-smi -i {gpu.key} -pl {default // 1000}")
+    return Fix(title, f"sudo nvidia-smi -i {gpu.selector} -pl {default // 1000}")
 
 
 def lift_limits(gpu: GpuView, stages: tuple[StageLoad, ...]) -> tuple[Fix, ...]:

@@ -72,7 +72,7 @@ def _unseen(framework: FrameworkView, training: Training, gpu: GpuView, load: Gp
             Evidence("highest utilisation", f"{load.utilization}%", sampled),
         ),
         fixes=(
-            Fix("Watch the GPU while it trains", f"nvidia-smi -i {gpu.key} -l 1", kind=FixKind.CHECK),
+            Fix("Watch the GPU while it trains", f"nvidia-smi -i {gpu.selector} -l 1", kind=FixKind.CHECK),
             READ_OUTPUT,
         ),
     )

@@ -33,4 +33,4 @@ def _less_power(gpu: GpuView) -> tuple[Fix, ...]:
     if watts >= default // 1000:
         return ()
     title = f"Lower the power limit to {watts} W until the cooling is fixed"
-    return (Fix(title, f"sudo nvidia-smi -i {gpu.key} -pl {watts}", kind=FixKind.INSTEAD),)
+    return (Fix(title, f"sudo nvidia-smi -i {gpu.selector} -pl {watts}", kind=FixKind.INSTEAD),)
