@@ -15,19 +15,20 @@ from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.installer_facts import has_wheel_for_python
 from gpudoctor.diagnose.platforms import closer
 from gpudoctor.diagnose.rules import FAMILY_OF
+from gpudoctor.diagnose.slurm import UNDER_SLURM, requests_one
 from gpudoctor.diagnose.support_builds import knows_gpus_since_long
+from gpudoctor.diagnose.support_without_cuda import had_cuda_on_windows
 from gpudoctor.expressions import expression
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.signatures import hinted, recognise
 from gpudoctor.signatures.cures import HELPED, NOT_HELPED
-from gpudoctor.signatures.phrases import SLURM, USES_GPU_ELSEWHERE
+from gpudoctor.signatures.phrases import USES_GPU_ELSEWHERE
 from gpudoctor.snapshot import Fact, KernelDriver, Nvml, Platform, Status, TextLog
 
 SHARED_MEMORY = 1 << 30
 """The smallest /dev/shm that NVIDIA's framework images recommend, in bytes."""
 
 
-UNDER_SLURM = expression(SLURM)
 _OF_USERS = expression(r"(?i)\broot\b|\bsudo\b|\bsuper-?user\b|\bpermission|/dev/nvidia")
 
 
@@ -307,7 +308,8 @@ _FACTS: dict[str, tuple[Callable[[MachineView], bool], ...]] = {
     "no-gpu": (_is_gpu_seen,),
     "no-driver": (_is_driver_loaded, _is_gpu_seen, lambda machine: _logs(machine, _ELSEWHERE)),
     "container-no-gpu-access": (_is_gpu_seen, _is_driver_mounted, lambda machine: _logs(machine, _ANSWERS_INSIDE)),
-    "scheduler-gpu-not-allocated": (_is_seen_without(UNDER_SLURM),),
+    "scheduler-gpu-not-allocated": (_is_seen_without(UNDER_SLURM), requests_one),
+    "windows-native-no-gpu": (had_cuda_on_windows,),
     "device-permission-denied": (_is_seen_without(_OF_USERS), _may_open_all),
     "cuda-visible-devices-masked": (_sees_despite_mask, _did_not_help("cuda-visible-devices-masked")),
     "ld-library-path-shadowing": (_did_not_help("ld-library-path-shadowing"),),

@@ -13,9 +13,9 @@ from gpudoctor.codes import NvmlError
 from gpudoctor.derive import MachineView, known
 from gpudoctor.derive.preallocation import preallocated
 from gpudoctor.derive.visibility import VARIABLE
-from gpudoctor.diagnose.excluded import UNDER_SLURM
 from gpudoctor.diagnose.installer_facts import no_such_release, other_python
 from gpudoctor.diagnose.platforms import named_desktop_vm
+from gpudoctor.diagnose.slurm import requests_fewer, requests_none
 from gpudoctor.diagnose.support_builds import BUILDS
 from gpudoctor.diagnose.support_driver import DRIVER
 from gpudoctor.diagnose.support_libraries import LIBRARIES
@@ -112,60 +112,45 @@ def _full(machine: MachineView, text: str) -> Iterator[Evidence]:
             yield Evidence("memory in use", f"{gpu.memory_used >> 20} of {gpu.memory_total >> 20} MiB", "nvidia-smi")
 
 
-_REQUEST = r"(?:--gres[= ]\S{0,20}gpu\S{0,12}|--gpus\S{0,20}[= ]\S{1,12}|\s-G ?\d|nvidia\.com/gpu)"
-_REQUESTS_GPU = expression(_REQUEST)
-_WOULD_REQUEST = expression(
-    rf"(?i)\b(?:with|adding|using|setting|specifying|after|only) [^\n]{{0,40}}{_REQUEST}[^\n]{{0,60}}\b(?:works?|worked|visible|fine|fix\w{{0,2}}|solv\w{{1,2}}|detected|found|sees|true|there)\b|{_REQUEST}[^\n]{{0,40}}\b(?:recommend|suggest|should i|solve|fixe|help)|\b(?:fixed|solved|works?|worked|helps?|helped|missing|forgot|forgotten|needs?|instead|should|must)\b[^\n.]{{0,30}}{_REQUEST}"
-    rf"|\bsrun\b[^\n]{{0,40}}{_REQUEST}[^\n]{{0,60}}\b(?:works?|worked|helps?|helped|is fine|sees)\b"
-)
-"""A request that would cure a job, so the job made none."""
-_OF_STEP = expression(r"\bsrun\b")
-"""A step of a job may need a request of its own: https://slurm.schedmd.com/srun.html"""
-_NOT_ON_A_NODE = expression(r"(?i)\blogin[ -]?node\b|@\w{0,20}login\d{0,3}\b")
-
-
-def _requests_none(_: MachineView, text: str) -> Iterator[Evidence]:
-    """Yield the line that shows a Slurm job, if no line requests a GPU."""
-    lines = text.splitlines()
-    found = next((line for line in reversed(lines) if UNDER_SLURM.search(line)), "")
-    helped = any(_OF_STEP.search(line) and _WOULD_REQUEST.search(line) for line in lines)
-    requested = any(_REQUESTS_GPU.search(line) and not _WOULD_REQUEST.search(line) for line in lines)
-    if found and (not requested or helped or _NOT_ON_A_NODE.search(text)):
-        yield Words("Slurm without a request for a GPU", found.strip(), "the log")
-
-
-_GRANTED = expression(
-    r"(?:--gres[= ]\S{0,20}?gpu(?::[a-z][\w.-]{0,20})?|--gpus(?:-per-\w{3,8})?[= ](?:[a-z][\w.-]{0,20}:)?):?(?P<count>\d{1,2})\b"
-)
-_SEEN = expression(r"your machine only has: \[(?P<numbers>\d{1,2}(?:, \d{1,2}){0,15})\]")
-"""lightning/fabric/utilities/device_parser.py, of a program that asks for more"""
-
-
-def _requests_fewer(_: MachineView, text: str) -> Iterator[Evidence]:
-    """Yield how many GPUs a Slurm job requests, if the program sees as many and asks for more."""
-    granted, seen = _GRANTED.search(text), _SEEN.search(text)
-    if granted and seen and UNDER_SLURM.search(text) and int(granted["count"]) == len(seen["numbers"].split(",")):
-        yield Words("GPUs that the job requests", granted["count"], "the job script")
-
-
 _UNITS = {"B": 1 / (1 << 20), "bytes": 1 / (1 << 20), "KiB": 1 / 1024, "MiB": 1.0, "MB": 1.0, "GiB": 1024.0, "GB": 1024.0}
 _SIZE = r"(\d{1,15}(?:\.\d{1,6})?) ?(B|bytes|KiB|MiB|MB|GiB|GB)\b"
 # torch/c10 CUDACachingAllocator.cpp, as it was until 2.0 and since
-_TOTAL = expression(rf"(?:total capacity of {_SIZE}|{_SIZE} total capacity|[Tt]otal ?[Mm]emory: {_SIZE}|bytes free, {_SIZE} total)")
+_TOTAL = expression(rf"(?:total capaci?ty of {_SIZE}|{_SIZE} total capaci?ty|[Tt]otal ?[Mm]emory: {_SIZE}|bytes free, {_SIZE} total)")
 _FREE = expression(rf"(?:of which {_SIZE} is free|; {_SIZE} free;|[Ff]ree ?[Mm]emory: {_SIZE}|Memory usage: {_SIZE} free)")  # words: ok
+_ASKED = expression(rf"Tried to allocate {_SIZE}")
 _OWN = expression(
     rf"(?:this process has {_SIZE} memory in use|{_SIZE} reserved in total by PyTorch|{_SIZE} already allocated|{_SIZE} cached|Of the allocated memory {_SIZE} is allocated by PyTorch)"
 )
 
 
+_OF_POOL = expression(r"Memory usage: \d{1,15} bytes free, \d{1,15} bytes total")
+"""xla/stream_executor/cuda/cuda_dnn.cc, after the framework took its pool: the log does not tell that from what others hold."""
+_LEFT_BY_POOL = 0.25
+"""JAX takes 75 % of all memory, TensorFlow nearly all that is free: xla/pjrt/gpu/gpu_helpers.cc"""
+
+
 def _others_hold_memory(_: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the memory that others hold, if a log accounts for it: what is neither free nor the program's own."""
     total, free = _size(_TOTAL, text), _size(_FREE, text)
-    if total is None or free is None:
+    if total is None or free is None or _OF_POOL.search(text):
         return
     others = total - free - (_size(_OWN, text) or 0)
     if others > total / 2:
         yield Words("memory that other programs hold", f"{others:.0f} of {total:.0f} MiB", "the log")
+
+
+def _own_fills(_: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield the memory that the program itself holds and asks for, if a log accounts for it and it is most of the GPU's."""
+    total, own, asked = _size(_TOTAL, text), _size(_OWN, text), _size(_ASKED, text)
+    if total and own and own + (asked or 0) > _NEARLY_ALL * total:
+        yield Words("memory that the program holds and asks for", f"{own + (asked or 0):.0f} of {total:.0f} MiB", "the log")
+
+
+def _pool_taken(_: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield how much memory TensorFlow or JAX left, if that is what it leaves after it took its pool."""
+    total, free = _size(_TOTAL, text), _size(_FREE, text)
+    if total and free is not None and _OF_POOL.search(text) and free < _LEFT_BY_POOL * total:
+        yield Words("memory left beside the framework's pool", f"{free:.0f} of {total:.0f} MiB", "the log")
 
 
 _A_DESKTOPS = 2048
@@ -292,11 +277,12 @@ _FACTS: Asks = {
     "cuda-visible-devices-masked": (_masked,),
     "no-driver": (_nvidia_smi_is_missing, _tensorflow_finds_no_library, _nvml_finds_no_driver),
     "no-gpu": (_on_colab, _in_desktop_vm),
-    "scheduler-gpu-not-allocated": (_requests_none, _requests_fewer),
+    "scheduler-gpu-not-allocated": (requests_none, requests_fewer),
     "gpu-memory-held-by-other-process": (_full, _others_hold_memory, _listed_processes),
     "cuda-visible-devices-set-too-late": (_set_by_program,),
     "cuda-visible-devices-uuid-unsupported": (_named_by_uuid,),
-    "gpu-memory-preallocation": (_preallocated,),
+    "gpu-memory-preallocation": (_preallocated, _pool_taken),
+    "gpu-memory-insufficient": (_own_fills,),
     "python-version-unsupported": (other_python,),
     "package-not-installable": (no_such_release,),
     "exclusive-compute-mode": (_mode("exclusive-process", "exclusive-thread"),),

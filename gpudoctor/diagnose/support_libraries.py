@@ -204,12 +204,38 @@ def _cupy_beside_other_cuda(machine: MachineView, text: str) -> Iterator[Evidenc
         yield from _other_cuda(machine, text)
 
 
+# jax/_src/xla_bridge.py, and xla/stream_executor/cuda/cuda_dnn.cc of TensorFlow and JAX
+_LOADED_OLD = expression(
+    r"Found (?P<library>cuBLAS|cuDNN) version (?P<number>\d{4,6}), but JAX was built against|Loaded runtime Cu(?P<dnn>DNN) library: (?P<release>\d{1,2}\.\d{1,2})"
+)
+
+
+def _older_than_own_wheel(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield NVIDIA's installed package of a library, if the program loaded an older copy: that is another file."""
+    for found in _LOADED_OLD.finditer(text):
+        loaded = _release_of(int(found["number"])) if found["number"] else versions.parse(found["release"])
+        library = (found["library"] or "cudnn").lower()
+        for wheel in wheels(machine):
+            version = versions.parse(wheel.version)
+            if wheel.name.startswith(WHEELS[library]) and version and loaded and version[:2] > loaded[:2]:
+                yield Evidence("installed, but another copy is loaded", wheel.label, wheel.where)
+
+
+def _release_of(number: int) -> Version:
+    """Return the release that a library's number means: 8906 is cuDNN 8.9.6, 90101 cuDNN 9.1.1, 120205 cuBLAS 12.2.5."""
+    major, rest = divmod(number, 1000 if number < _LONG_NUMBER else 10 * 1000)
+    return Version(major, rest // 100)
+
+
+_LONG_NUMBER = 10 * 1000
+
+
 LIBRARIES: Asks = {
     "cuda-version-mismatch": (_other_cuda, _other_cuda_than_any_build),
     "cudnn-wrong-major": (_other_cudnn,),
     "cudnn-version-mismatch": (_packaged_for_other_cuda,),
     "cuda-libs-not-on-loader-path": (_on_disk,),
-    "ld-library-path-shadowing": (_searched_first,),
-    "cudnn-shadowed-by-system": (_before_own_cudnn,),
+    "ld-library-path-shadowing": (_searched_first, _older_than_own_wheel),
+    "cudnn-shadowed-by-system": (_before_own_cudnn, _older_than_own_wheel),
     "cupy-wheel-cuda-mismatch": (_cupy_beside_other_cuda,),
 }

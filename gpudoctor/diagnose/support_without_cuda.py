@@ -132,6 +132,12 @@ def _had_cuda_on_windows(framework: FrameworkView, machine: MachineView) -> bool
     return bound is not None and release is not None and release[:2] < bound[:2]
 
 
+def had_cuda_on_windows(machine: MachineView) -> bool:
+    """Return whether every framework in the text is of a release that had CUDA for Windows."""
+    of_windows = [framework for framework in machine.frameworks if framework.spec.on_windows]
+    return bool(of_windows) and all(_had_cuda_on_windows(framework, machine) for framework in of_windows)
+
+
 def _without_metal(machine: MachineView, _: str) -> Iterator[Evidence]:
     """Yield a framework on macOS that sees no GPU and needs a plugin for it."""
     for framework in machine.frameworks:

@@ -94,7 +94,7 @@ BUILDING = (
     # crt/host_config.h of CUDA 9 to 13, torch/utils/cpp_extension.py
     Signature(
         r"unsupported (?:GNU|clang|ICC|Microsoft Visual Studio) version!|greater than the maximum required version by CUDA \d|less than the minimum required version by CUDA \d"
-        r"|parameter packs not expanded with|identifier \"(?:__builtin_ia32_\w{2,40}|_Float(?:16|32|64|128)x?)\" is undefined|exception specification is incompatible with that of previous function \"(?:cospi|sinpi|rsqrt)|of the host compiler \('[^'\n]{1,40}'\) is not supported|STL1002: Unexpected compiler version"
+        r"|parameter packs not expanded with|identifier \"(?:__builtin_ia32_\w{2,40}|_Float(?:16|32|64|128)x?)\" is undefined|exception specification is incompatible with that of previous function \"(?:cospi|sinpi|rsqrt)|of the host compiler \('[^'\n]{1,40}'\) is not supported|STL1002: Unexpected compiler version|nvcc cannot find a supported version of Microsoft Visual Studio"
         # nvcc's front end in the headers of a gcc that it does not know
         r"|/gcc/[^\s:]{1,120}/include/\w{3,24}intrin\.h\(\d{1,6}\): error",
         ("host-compiler-unsupported",),

@@ -123,7 +123,7 @@ BUILDS = (
     Signature(
         r"(?<!backend 'tpu': )(?<!backend 'tpu_driver': )module 'jax(?:lib|\._src\.lib)(?:\.\w{2,30}){0,3}' has no attribute(?! '(?:GpuAllocatorConfig|get_gpu_client)')|cannot import name '\w{1,40}' from 'jax(?:lib|\._src\.lib\b)",
         ("jax-plugin-version-mismatch",),
-        "jax and jaxlib have different versions",
+        "jax, jaxlib and the CUDA plugin do not match",
         (
             "AttributeError: module 'jaxlib.xla_client' has no attribute 'Device'",
             "ImportError: cannot import name 'xla_client' from 'jaxlib'",

@@ -44,7 +44,7 @@ CUDNN_RELEASES = (
     ),
     # the third is of jaxlib 0.4, the fourth of jax_plugins/cuda/__init__.py since, the last of PaddlePaddle's gpu_resources.cc
     Signature(
-        r"Loaded runtime CuDNN library: [^\n]{1,100} but source was compiled with|cuDNN version (?:incompatibility|mismatch): PyTorch was compiled"
+        r"Loaded runtime CuDNN library: [^\n]{1,100} but source was compiled with|cuDNN version incompatibility: PyTorch was compiled"
         r"|Found cuDNN version \d{4,6}, but JAX was built against|Outdated cuDNN installation found|installed Paddle is compiled with CUDNN \d"
         # theano/gpuarray/dnn.py and theano/sandbox/cuda/dnn.py
         r"|(?i:cuDNN version is too old\. Update to v\d)",
@@ -57,6 +57,16 @@ CUDNN_RELEASES = (
             "Outdated cuDNN installation found.",
             "cuDNN version is too old. Update to v5, was 4007.",
             "The installed Paddle is compiled with CUDNN 8.4, but CUDNN version in your machine is 8.2",
+        ),
+    ),
+    # torch/backends/cudnn/__init__.py until 1.12, caffe2/core/common_cudnn.h: neither older nor newer will do
+    Signature(
+        r"cuDNN version mismatch: PyTorch was compiled|cuDNN compiled \(\d{4,6}\) and runtime \(\d{4,6}\) versions mismatch",
+        ("cudnn-version-mismatch", "cudnn-shadowed-by-system"),
+        "the loaded cuDNN is not the one that this build was compiled with",
+        (
+            "RuntimeError: cuDNN version mismatch: PyTorch was compiled against 7102 but linked against 7600",
+            "cuDNN compiled (7102) and runtime (7005) versions mismatch",
         ),
     ),
     Signature(

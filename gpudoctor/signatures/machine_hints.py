@@ -57,7 +57,7 @@ MACHINE_HINTS = (
     ),
     # a frame of a kernel stack, and which programs hang
     Hint(
-        r"\+0x[0-9a-f]{1,6}/0x[0-9a-f]{1,6} \[nvidia(?:_uvm|_modeset|_drm)?\]|\bnvidia-(?:smi|powerd|persistenced|modprobe)\b[^\n]{0,60}\b(?:blocked|hangs?|hung|deadlock\w{0,2})\b",
+        r"\+0x[0-9a-f]{1,6}/0x[0-9a-f]{1,6} \[nvidia(?:_uvm|_modeset|_drm)?\]|\bnvidia-(?:smi|powerd|persistenced|modprobe)\b[^\n]{0,60}\b(?:blocked|hangs?|hung|deadlock\w{0,2})\b|(?i:\b(?:hangs?|hung|hanging|stuck|blocks?|waits?)\b[^\n.]{0,24}\b(?:forever|indefinitely|for (?:hours|days|ever))\b)",
         "driver-hung",
         "os_acquire_rwlock_read+0x35/0x50 [nvidia]",
     ),

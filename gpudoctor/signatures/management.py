@@ -189,6 +189,15 @@ MANAGEMENT = (
         ("INFO: task nvidia-smi:4242 blocked for more than 120 seconds.", "torch.cuda.is_available() hangs"),
         tells="sudo dmesg -T | grep -E 'NVRM|Xid|blocked for more than'",
     ),
+    # py-spy, faulthandler and gdb on a program that waits in the first call of CUDA
+    Signature(
+        r"\b(?:is_available|device_count|_lazy_init|_cuda_init|_cuda_getDeviceCount)\b[^\n]{0,8}\(\S{0,120}torch/cuda/__init__\.py:\d{1,4}\)|torch/cuda/__init__\.py\", line \d{1,4},? in (?:is_available|device_count|_lazy_init)\b",
+        ("driver-hung",),
+        "a call into the driver does not return",
+        ("is_available (torch/cuda/__init__.py:129)",),
+        vague=True,
+        needs_support=True,
+    ),
     # a task of any program, whose stack shows the driver
     Signature(
         r"task \S{1,40}:\d{1,10} blocked for more than \d{2,5} seconds",

@@ -10,6 +10,7 @@ from gpudoctor.signatures.signature import Signature
 # TensorFlow's, PyTorch's and JAX's answers as people print them
 SEES_NO_GPU = Signature(
     r"Num GPUs(?: Available)?:\s{0,3}0\b|(?i:\bGPUs?):?\s{0,4}\[ ?\]|^\W{0,6}\[ ?\]\W{0,3}$|list_physical_devices\([^)\n]{0,20}\)[^\n]{0,40}(?:\[ ?\]|empty list)|Is GPU Available: (?:False|\[\])"
+    r"|(?i:\blist of (?:\w{1,12} ){0,2}gpus?\b[^\n.]{0,24}\bempty\b|\bempty list of (?:\w{1,12} ){0,2}gpus?\b|\bgpus?(?: devices?)? list is (?:\w{1,8} )?empty\b)"
     r"|\bDevice mapping: no known devices|\[_DeviceAttributes\((?![^\n]{0,600}device:GPU:)[^()\n]{0,80}/device:CPU:0,"
     # torch/utils/cpp_extension.py, where a toolkit is installed
     r"|No CUDA runtime is found, using CUDA_HOME="

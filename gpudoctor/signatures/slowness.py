@@ -22,7 +22,7 @@ _STARTS_SLOWLY = (
 SLOWNESS = (
     # PTX of a build without machine code for the GPU: https://github.com/pytorch/pytorch/issues/537, /issues/18359
     Signature(
-        r"(?i)\bptx[ -]?jit(?:t?ing|ted)?\b|\bjit[ -]?compil\w{1,4}\b[^\n]{0,40}\bptx\b|\bcompil(?:es?|ing|ation of)\b[^\n]{0,20}\bptx\b",
+        r"(?i)\bptx[ -]?jit(?:t?ing|ted)?\b|\bjit[ -]?compil\w{1,4}\b[^\n]{0,40}\bptx\b|(?<!failed to )(?<!fails to )(?<!cannot )(?<!unable to )(?<!could not )\bcompil(?:es?|ing|ation of)\b[^\n]{0,20}\bptx\b",
         ("slow-ptx-jit",),
         "the driver compiles PTX for a GPU that the build has no machine code for",
         ("startup is slow because of PTX JIT compilation",),

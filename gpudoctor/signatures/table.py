@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpudoctor.signatures.building import BUILDING
 from gpudoctor.signatures.builds import BUILDS
+from gpudoctor.signatures.cdi import CDI
 from gpudoctor.signatures.cmake import CMAKE
 from gpudoctor.signatures.collectives import COLLECTIVES, STALLED
 from gpudoctor.signatures.containers import CONTAINERS
@@ -15,6 +16,7 @@ from gpudoctor.signatures.frameworks import FRAMEWORKS
 from gpudoctor.signatures.imports import IMPORTS, UNNAMED
 from gpudoctor.signatures.installers import INSTALLERS
 from gpudoctor.signatures.libraries import LIBRARIES
+from gpudoctor.signatures.limits import LIMITS
 from gpudoctor.signatures.management import MANAGEMENT
 from gpudoctor.signatures.memory import MEMORY
 from gpudoctor.signatures.modules import MODULES
@@ -36,10 +38,12 @@ _EVERY = (
     *WITHOUT_KERNELS,
     *STATUSES,
     *MODULES,
+    *CDI,
     *CONTAINERS,
     *WINDOWS,
     *FRAMEWORKS,
     *LIBRARIES,
+    *LIMITS,
     *BUILDS,
     *BUILDING,
     *CMAKE,

@@ -9,6 +9,8 @@ from gpudoctor.signatures.statuses import BY_NUMBER, status
 
 _OF_CUDA = r"(?:\bCUDA|\bcuInit|\bcuda error|\bcuda runtime error \(30?\))[^\n]{0,60}"
 """What stands before a status' text where its number and name are left out."""
+_NOT_STARTED = r"failed call to cuInit|operation cuInit\(0\) failed|Unexpected error from cudaGetDeviceCount|\b(?:cuda driver library|nvcuda|cudart) init failure: \d"
+"""What is said of any status with which CUDA does not start."""
 _FAILURES = (
     Signature(
         r"(?i:\bonly (?:shows?|sees?|lists?|detects?|finds?) \d{1,2} (?:out )?of (?:the |my |our )?\d{1,2} gpus|\b(?:shows?|sees?|lists?|detects?|finds?) only \d{1,2} (?:out )?of (?:the |my |our )?\d{1,2} gpus)"
@@ -136,8 +138,16 @@ _FAILURES = (
         vague=True,
         needs_support=True,
     ),
+    # any status, where the text says that root gets another answer
     Signature(
-        r"(?:failed call to cuInit|operation cuInit\(0\) failed|Unexpected error from cudaGetDeviceCount|\b(?:cuda driver library|nvcuda|cudart) init failure: \d)",
+        _NOT_STARTED,
+        ("device-permission-denied",),
+        "CUDA failed to initialise for this user",
+        ("Unexpected error from cudaGetDeviceCount",),
+        needs_support=True,
+    ),
+    Signature(
+        _NOT_STARTED,
         ("cuda-init-fails",),
         "CUDA failed to initialise",
         (

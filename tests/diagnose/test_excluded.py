@@ -60,6 +60,7 @@ def shared(size: int) -> dict[str, Any]:
     return {"limits": Limits(shared_memory=SharedMemory(size, free=0))}
 
 
+WINDOWS = Host(platform=Platform.WINDOWS)
 ONE_SEES = (tensorflow(sees_gpu=True), torch(sees_gpu=False))
 NONE_SEES = (tensorflow(sees_gpu=False), torch(sees_gpu=False))
 CACHED = LoaderCache(("/usr/lib/x86_64-linux-gnu/libcuda.so.1",))
@@ -128,6 +129,17 @@ WHOLE = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia0")
             logged("TensorFlow was compiled to use AVX instructions, but these aren't available on your machine."),
         ),
         ("gpu-memory-insufficient", memory(501), memory(500)),
+        (
+            "scheduler-gpu-not-allocated",
+            logged("srun --gres=gpu:1 --pty bash"),
+            logged("srun --gres=gpu:1 --pty bash", "it worked with --gres=gpu:1"),
+        ),
+        ("scheduler-gpu-not-allocated", logged("salloc --gpus=2"), logged("salloc --mem=8G")),
+        (
+            "windows-native-no-gpu",
+            {"host": WINDOWS, "frameworks": (tensorflow(version=Fact("2.10.1", "")),)},
+            {"host": WINDOWS, "frameworks": (tensorflow(version=Fact("2.11.0", "")),)},
+        ),
     ],
 )
 def test_a_fact_excludes_a_cause(cause: str, fact: dict[str, Any], otherwise: dict[str, Any], matrix: Matrix) -> None:

@@ -36,8 +36,25 @@ MESSAGES = {
     "RuntimeError: module compiled against API version 0xf but this version of numpy is 0xe": "--upgrade 'numpy<2'",
     "RuntimeError: module compiled against API version 0x12 but this version of numpy is 0x10": "--upgrade numpy",
     "AttributeError: module 'numpy' has no attribute 'bool'.": "'numpy<1.24'",
+    "cuDNN version mismatch: PyTorch was compiled against 7102 but linked against 7600": "cuDNN 7600 from LD_LIBRARY_PATH",
+    "cuDNN compiled (8204) and runtime (8005) versions mismatch": "cuDNN 8005 from LD_LIBRARY_PATH",
+    "The installed Paddle is compiled with CUDNN 8.4, but CUDNN version in your machine is 8.2": "nstall cuDNN 8.4",
+    "Found cuDNN version 8600, but JAX was built against version 8904": "nstall cuDNN 8904 or newer",
+    "fabric manager NVIDIA GPU driver interface version 550.90.07 don't match with driver version 550.107.02.": "fabric manager 550.107.02",
+    "host_config.h(153): fatal error C1189: #error: -- unsupported Microsoft Visual Studio version! "
+    "Only the versions between 2017 and 2022 (inclusive) are supported!": "14.39",
+    "nvcc fatal   : nvcc cannot find a supported version of Microsoft Visual Studio. "
+    "Only the versions between 2017 and 2019 (inclusive) are supported!": "Visual Studio 2019",
+    "ptxas-blackwell fatal   : Value 'sm_110a' is not defined for option 'gpu-name'": "TRITON_PTXAS_BLACKWELL_PATH=",
+    "triton/backends/nvidia/bin/ptxas fatal   : Value 'sm_121a' is not defined for option 'gpu-name'": "a CUDA toolkit that knows sm_121a",
 }
 BESIDE = {
+    "libcudnn.so.8: cannot open shared object file: No such file or directory\n#define CUDNN_MAJOR 9\n#define CUDNN_MINOR 1\n": "nstall cuDNN 8",
+    "the provided PTX was compiled with an unsupported toolchain.\ntorch 2.4.0+cu124\ndriver 525.85.12\n": "550.54.14 or newer",
+    "the provided PTX was compiled with an unsupported toolchain.\nCUDA: 11.2\ndriver 450.102.04\n": "460.27.03 or newer",
+    "the provided PTX was compiled with an unsupported toolchain.\nDriver Version: 450.102.04\n": "Update the NVIDIA driver",
+    "Remapped Rows\n    Pending : Yes\n": "--gpu-reset -i INDEX",
+    'could not select device driver "cdi" with capabilities: []\n': "daemon.json",
     "main.c:4:10: fatal error: Python.h: No such file or directory\nCommand '['gcc', '-shared', '-I/usr/include/python3.11']' returned non-zero": "python3.11-dev",
     "main.c:4:10: fatal error: Python.h: No such file or directory\nFedora Linux 40, Python 3.12.4\n": "dnf install python3.12-devel",
     "operator torchvision::nms does not exist\ntorch 2.3.1+cu121\n": "torchvision==0.18.1+cu121",

@@ -26,6 +26,7 @@ _TOOLKIT = (
     "Install the CUDA {built} toolkit, with which PyTorch was built, and set CUDA_HOME to it; or install PyTorch for CUDA {nvcc}",
     "export CUDA_HOME=/usr/local/cuda-{built}",
 )
+_OTHER_CUDNN = "Reinstall the package with its own cuDNN ({built}), and take the folder of cuDNN {found} from LD_LIBRARY_PATH"
 _NEWER_NUMPY = "Update NumPy: a module was compiled for a newer release than the installed one"
 FIXES = (
     # torch/utils/cpp_extension.py, op_builder/builder.py of DeepSpeed
@@ -49,6 +50,17 @@ FIXES = (
         expression(r"gcc versions later than (?P<last>\d{1,2}) are not supported"),
         "Install gcc {last}, the newest that this nvcc supports (Debian, Ubuntu), and make nvcc use it",
         "sudo apt install g++-{last} && export NVCC_PREPEND_FLAGS='-ccbin g++-{last}'",
+    ),
+    # crt/host_config.h takes MSVC by its build: https://github.com/pytorch/vision/pull/8492, https://github.com/kokkos/kokkos/pull/7064
+    _Told(
+        ("host-compiler-unsupported",),
+        expression(r"[Oo]nly the versions between 2017 and 2022 \(inclusive\)"),
+        "Build with the MSVC toolset 14.39 or older of Visual Studio 2022, or with CUDA 12.4 or newer, which accepts 14.40",
+    ),
+    _Told(
+        ("host-compiler-unsupported",),
+        expression(r"[Oo]nly the versions between 20\d\d and (?P<last>20\d\d) \(inclusive\)"),
+        "Install the C++ build tools of Visual Studio {last}, the newest that this nvcc supports, and build in their command prompt",
     ),
     # torch/utils/cpp_extension.py
     _Told(
@@ -79,11 +91,47 @@ FIXES = (
         "Remove the folder of cuDNN {found} from LD_LIBRARY_PATH: PyTorch brings {built}",
         "unset LD_LIBRARY_PATH",
     ),
+    # the same until 1.12, and caffe2/core/common_cudnn.h
+    _Told(
+        ("cudnn-version-mismatch", "cudnn-shadowed-by-system"),
+        expression(r"PyTorch was compiled\s{1,4}against (?P<built>\d{4,6}) but linked against (?P<found>\d{4,6})"),
+        _OTHER_CUDNN,
+    ),
+    _Told(
+        ("cudnn-version-mismatch", "cudnn-shadowed-by-system"),
+        expression(r"cuDNN compiled \((?P<built>\d{4,6})\) and runtime \((?P<found>\d{4,6})\) versions mismatch"),
+        _OTHER_CUDNN,
+    ),
+    # paddle/phi/backends/gpu/gpu_resources.cc
+    _Told(
+        ("cudnn-version-mismatch",),
+        expression(r"compiled with CUDNN (?P<built>\d{1,2}\.\d{1,2}), but CUDNN version in your machine is (?P<found>\d{1,2}\.\d{1,2})"),
+        "Install cuDNN {built} for this CUDA, and put its folder before that of cuDNN {found} on LD_LIBRARY_PATH (Windows: PATH)",
+    ),
+    # jax/_src/xla_bridge.py
+    _Told(
+        ("cudnn-version-mismatch",),
+        expression(r"Found cuDNN version (?P<found>\d{4,6}), but JAX was built against version (?P<built>\d{4,6})"),
+        "Install cuDNN {built} or newer (same major version) in place of {found}, which JAX found",
+    ),
+    # nv-fabricmanager
+    _Told(
+        ("fabric-manager-version-mismatch",),
+        expression(
+            r"driver interface version (?P<manager>\d{3}\.[\d.]{2,9}\d) do\S{1,4} match with driver version (?P<driver>\d{3}\.[\d.]{2,9}\d)"
+        ),
+        "Install fabric manager {driver}, the driver's version, in place of {manager}, then restart nvidia-fabricmanager",
+    ),
     # the loader, on a file of cuDNN
     _Told(
         ("cudnn-missing",),
         expression(r"\blibcudnn\w{0,24}\.so\.(?P<major>\d{1,2})\b"),
         "Install cuDNN {major}: reinstall a framework that brings it, or add the folder of NVIDIA's build for the framework's CUDA to LD_LIBRARY_PATH",
+    ),
+    _Told(
+        ("cudnn-wrong-major",),
+        expression(r"\blibcudnn\w{0,24}\.so\.(?P<major>\d{1,2})\b"),
+        "Install cuDNN {major} for this CUDA, which the program opens, and put its folder on LD_LIBRARY_PATH",
     ),
     # onnxruntime/python/onnxruntime_pybind_state.cc
     _Told(
@@ -96,6 +144,18 @@ FIXES = (
         ("ptxas-too-old",),
         expression(r"\bptxas (?P<found>\d{1,2}\.\d)[\d.]{0,5}, which is older than (?P<wanted>\d{1,2}\.\d)"),
         "Take the folder of ptxas {found} from PATH, and install the nvcc package of CUDA {wanted} or newer",
+    ),
+    # Triton's own assemblers, triton/backends/nvidia/bin
+    _Told(
+        ("triton-ptxas-too-old",),
+        expression(r"ptxas-blackwell\s{0,4}fatal[^\n]{0,20}Value '(?P<target>sm_\d{2,3}\w?)' is not defined"),
+        "Make Triton use the ptxas of a CUDA toolkit that knows {target}, or install a newer PyTorch",
+        "export TRITON_PTXAS_BLACKWELL_PATH=/usr/local/cuda/bin/ptxas",
+    ),
+    _Told(
+        ("triton-ptxas-too-old",),
+        expression(r"ptxas(?!-blackwell)\S{0,12}\s{0,4}fatal[^\n]{0,20}Value '(?P<target>sm_\d{2,3}\w?)' is not defined"),
+        "Set TRITON_PTXAS_PATH to the ptxas of a CUDA toolkit that knows {target}, or install a newer PyTorch; unset it if it names an older one",
     ),
     # modules of extensions that are compiled against one release of PyTorch
     _Told(

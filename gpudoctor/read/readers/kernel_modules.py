@@ -40,6 +40,8 @@ def _whole_list(lines: Sequence[Line]) -> Iterator[Statement]:
             yield Statement("lsmod", str(end - place - 1), _NAME, line.number, Rank.TOOL)
 
 
+_FLAVOUR = r"(?:open|closed|proprietary)(?:[ -]source)? (?:nvidia )?(?:kernel )?(?:driver|module)s?\b"
+
 READER = Reader(
     _NAME,
     forms=(
@@ -64,6 +66,8 @@ READER = Reader(
             r"(?i)\b(?:with|have|has|using|use|installed|running|run|on|loaded)\b[^\n.?]{0,24}\b(?P<value>open(?:-source)?(?: nvidia)?(?: gpu)? kernel modules?)\b",
             Rank.PROSE,
         ),
+        Form("flavour", rf"(?i)\b\d{{3}}\.\d{{2,3}}(?:\.\d{{2,3}})? (?P<value>{_FLAVOUR})", Rank.PROSE),
+        Form("driver", rf"(?i)\b(?P<value>\d{{3}}\.\d{{2,3}}(?:\.\d{{2,3}})?) {_FLAVOUR}", Rank.PROSE),
         Form("module", rf"/sys/module/nvidia/version['`\"]?(?: {{1,4}}(?:->|=>|is|says|prints|shows|returns)|:) {{1,4}}['`\"]?{VERSION}"),
         Form("no module", r"(?P<value>(?:/proc/driver/nvidia(?:/version)?|/sys/module/nvidia(?:/version)?)'?: No such file or directory)"),
         # dkms 2 and 3

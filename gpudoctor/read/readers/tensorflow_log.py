@@ -35,7 +35,7 @@ READER = Reader(
             "tensorflow opens",
             r"(?P<value>Blas [GSDCZ]EM[MV] launch failed|cuDNN launch failure|Failed to get convolution algorithm|Could not create cudnn handle|failed to create cublas handle"
             r"|failed to run cuBLAS routine|failed to allocate [^\n]{1,60} from device: CUDA_ERROR|CUDA_ERROR_OUT_OF_MEMORY|cudaGetDevice\(\) failed"
-            r"|Created TensorFlow device \([^)\n]{0,200}device:GPU:\d|Created device \S{0,60}/device:GPU:\d(?! with 0 MB))",
+            r"|Adding visible gpu devices: \d|Created TensorFlow device \([^)\n]{0,200}device:GPU:\d|Created device \S{0,60}/device:GPU:\d(?! with 0 MB))",
             Rank.LOG,
         ),
         Form("gpu", r"(?:GPU \(|-> {1,3}\(?)device: (?P<name>\d{1,2}), name: (?P<value>[^,]{3,80}),", Rank.LOG),

@@ -15,7 +15,7 @@ from gpudoctor.signatures import recognise
 from gpudoctor.snapshot import Fact, Reading, Reported, TextLog
 
 _HELD = "gpu-memory-held-by-other-process"
-_ACCOUNT = expression(r"total capacity|reserved in total|already allocated|Free memory")
+_ACCOUNT = expression(r"total capaci?ty|reserved in total|already allocated|Free memory")
 
 
 def text_log(lines: Sequence[Line], statements: Sequence[Statement], signs: Signs) -> TextLog:

@@ -438,6 +438,7 @@ CASES: Final = (
     ("cpu-only-build", "\u81ea\u52a8\u5b89\u88c5\u7684torch\u662fcpu\u7248\uff0c\u663e\u5361\u767d\u4e70\u4e86\n"),
     ("amd-gpu-unsupported", "OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root.\n4 x AMD Instinct MI250\n"),
     ("gpu-lacks-bf16", "valueerror: bfloat16 is only supported on gpus with compute capability of at least 8.0. your quadro rtx 6000 gpu has compute capability 7.5.\n"),
+    ("rocm-arch-unsupported", "HIP error: Invalid device function\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -575,5 +576,6 @@ NEAR_MISSES: Final = (
     ("no-cuda-wheel-for-platform", "- Platform: Linux-6.8.0-1010-nvidia-64k-aarch64-with-glibc2.35\n- Python version: 3.11.8\n- Tensorflow version (GPU?): 2.18.0 (True)\n"),
     ("no-cuda-wheel-for-platform", "Linux aarch64, tensorflow 2.18.0\nCreated device /job:localhost/replica:0/task:0/device:GPU:0 with 80000 MB memory:  -> device: 0, name: NVIDIA GH200 480GB, pci bus id: 0000:dd:00.0, compute capability: 9.0\n"),
     ("extension-missing-arch", "detectron2              0.6\ndetectron2 arch flags   sm_75\nGPU available           True\nGPU 0                   TITAN RTX\nKeyError: \"the dataset 'cars' is not in the catalog!\"\n"),
+    ("windows-native-no-gpu", "TensorFlow version: 2.4.1\nOS: Windows 10\nThe list of GPUs is empty, what is wrong with it?\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -367,6 +367,10 @@ CASES: Final = (
     ("gpu-too-new-for-driver", "$ nvidia-smi\nNo devices were found\n01:00.0 VGA compatible controller: NVIDIA Corporation GB203 [GeForce RTX 5080]\n"),
     ("secure-boot-unsigned-module", "$ nvidia-smi\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\nkernel: Loading of unsigned module is rejected\n"),
     ("driver-library-mismatch", "NVRM: API mismatch: the client 'trainer' (pid 2817)\nNVRM:     has the version 575.57.08, but this kernel module has\nNVRM:     the version 570.133.20.  Please make sure that this kernel module\n"),
+    ("driver-too-old", "the provided PTX was compiled with an unsupported toolchain.\nCUDA: 12.4\nDriver Version: 535.104.05\n"),
+    ("device-permission-denied", "Unexpected error from cudaGetDeviceCount(). Error 801: operation not supported\nOnly as root the GPU is found.\n"),
+    ("driver-hung", "MainThread waits forever:\n    device_count (torch/cuda/__init__.py:974)\n    main (train.py:12)\n"),
+    ("driver-too-new-for-gpu", "565.57.01 open kernel modules\nGPU 0: NVIDIA GeForce GTX 1080 Ti\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -464,5 +468,8 @@ NEAR_MISSES: Final = (
     ("device-permission-denied", "nvidia-smi --list-gpus returned 4\n"),
     ("secure-boot-unsigned-module", "$ nvidia-smi\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\nvboxdrv: Loading of unsigned module is rejected\n"),
     ("gpu-too-new-for-driver", "$ nvidia-smi\nNo devices were found\n01:00.0 VGA compatible controller: NVIDIA Corporation GA102 [GeForce RTX 3090]\n"),
+    ("device-permission-denied", "Unexpected error from cudaGetDeviceCount(). Error 801: operation not supported\nroot and everybody else get it\n"),
+    ("driver-hung", "    device_count (torch/cuda/__init__.py:974)\nRuntimeError: CUDA error: out of memory\n"),
+    ("driver-too-new-for-gpu", "565.57.01 proprietary driver\nGPU 0: NVIDIA GeForce GTX 1080 Ti\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -260,6 +260,17 @@ CASES: Final = (
     ("cudnn-version-mismatch", "module load cuda/11.8 cudnn/8.2.1\nLoaded runtime CuDNN library: 8.2.1 but source was compiled with: 8.6.0.\n"),
     ("nvcc-toolkit-missing", "CUDA_HOME = None\n/bin/sh: nvcc: not found\ntorch 2.4.0+cu121\n"),
     ("cuda-library-missing", "CUDA_SETUP: WARNING! libcudart.so not found in any environmental path. Searching in backup paths...\nThe installed version of bitsandbytes was compiled without GPU support. 8-bit optimizers are unavailable.\n"),
+    ("cudnn-version-mismatch", "RuntimeError: cuDNN compiled (8204) and runtime (8005) versions mismatch\n"),
+    ("cudnn-wrong-major", "ImportError: libcudnn.so.8: cannot open shared object file: No such file or directory\n$ grep -A2 'define CUDNN_MAJOR' /usr/include/cudnn_version.h\n#define CUDNN_MAJOR 9\n#define CUDNN_MINOR 3\n#define CUDNN_PATCHLEVEL 0\n"),
+    ("ld-library-path-shadowing", "Found cuBLAS version 120103, but JAX was built against version 120304, which is newer.\nnvidia-cublas-cu12        12.6.4.1\n"),
+    ("cudnn-shadowed-by-system", "Loaded runtime CuDNN library: 8.2.1 but source was compiled with: 8.6.0.\nnvidia-cudnn-cu11==8.6.0.163\n"),
+    ("cuda-library-damaged", "ImportError: /tmp/torchinductor_ana/triton/0/abc/cuda_utils.so: failed to map segment from shared object\n"),
+    ("address-space-limited", "OSError: libcusparse.so.12: failed to map segment from shared object: Cannot allocate memory\n"),
+    ("address-space-limited", "$ ulimit -v\n4000000\nImportError: libtorch_cpu.so: failed to map segment from shared object: Cannot allocate memory\n"),
+    ("address-space-limited", "libcublasLt.so.12: failed to map segment from shared object: Cannot allocate memory\ntorch 2.5.1+cu124\n"),
+    ("gpu-memory-preallocation", "Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\nMemory usage: 1500000000 bytes free, 8000000000 bytes total.\n"),
+    ("triton-ptxas-too-old", "ptxas-blackwell fatal   : Value 'sm_121a' is not defined for option 'gpu-name'\n"),
+    ("host-compiler-unsupported", "nvcc fatal   : nvcc cannot find a supported version of Microsoft Visual Studio. Only the versions between 2017 and 2019 (inclusive) are supported!\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -318,5 +329,9 @@ NEAR_MISSES: Final = (
     ("cuda-libs-not-on-loader-path", "Could not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found\nMy CUDA folder does not have the file cudart64_110.dll.\n"),
     ("cuda-libs-not-on-loader-path", 'OSError: [WinError 126] The specified module could not be found. Error loading "D:\\env\\lib\\site-packages\\torch\\lib\\cudnn_cnn_infer64_8.dll" or one of its dependencies.\n'),
     ("ld-library-path-shadowing", "It works with LD_LIBRARY_PATH=/opt/cuda-11.0/lib64, without it: ImportError: libcublas.so.11: cannot open shared object file: No such file or directory\n"),
+    ("ld-library-path-shadowing", "Found cuBLAS version 120103, but JAX was built against version 120304, which is newer.\nnvidia-cublas-cu12        12.1.3.1\n"),
+    ("cudnn-wrong-major", "ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory\n#define CUDNN_MAJOR 9\n#define CUDNN_MINOR 3\n"),
+    ("cudnn-missing", "Successfully opened dynamic library libcudnn.so.7\nAdding visible gpu devices: 0\nNot found: The graph does not have the op that was asked for, and it is not in the file\n"),
+    ("slow-ptx-jit", "Failed to compile PTX code for the kernel\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

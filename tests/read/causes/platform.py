@@ -244,6 +244,8 @@ CASES: Final = (
     ("amd-gpu-unsupported", "\u6211\u7684\u663e\u5361\u662fAMD\nRuntimeError: Found no NVIDIA driver on your system.\n"),
     ("scheduler-gpu-not-allocated", "@ray.remote\ndef train():\n    print(torch.cuda.is_available())\nRuntimeError: No CUDA GPUs are available\n"),
     ("scheduler-gpu-not-allocated", "#SBATCH --nodes=1 --gres=gpu:2\nlightning.fabric.utilities.exceptions.MisconfigurationException: You requested gpu: [0, 1, 2, 3]\n But your machine only has: [0, 1]\n"),
+    ("scheduler-gpu-not-allocated", "#SBATCH --partition=gpu\nWithout --gpus=1 the job gets this:\nRuntimeError: No CUDA GPUs are available\n"),
+    ("container-cdi-spec-missing", 'Error response from daemon: could not select device driver "cdi" with capabilities: []\n'),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -313,5 +315,6 @@ NEAR_MISSES: Final = (
     ("amd-gpu-unsupported", "The wheels of https://download.pytorch.org/whl/rocm6.2 are large.\n>>> torch.cuda.is_available()\nTrue\n"),
     ("scheduler-gpu-not-allocated", "@ray.remote(num_gpus=1)\ndef train():\n    print(torch.cuda.is_available())\n# prints True\n"),
     ("scheduler-gpu-not-allocated", "#SBATCH --gres=gpu:4\nMisconfigurationException: You requested gpu: [0, 1, 2, 3]\n But your machine only has: [0]\n"),
+    ("scheduler-gpu-not-allocated", "srun -p a100 --gres=gpu:2 --pty bash\ntorch.cuda.is_available() -> False\nI must have installed something wrong on this cluster\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -165,6 +165,8 @@ CASES: Final = (
     ("keras3-mismatch", "\u88c5\u7684\u662fKeras 3\uff0c\u548c\u8fd9\u4e2a\u5e93\u4e0d\u517c\u5bb9\n"),
     ("keras3-mismatch", "The old checkpoint code says that Keras 3 is not yet supported\n"),
     ("protobuf-mismatch", "TypeError: Descriptors should not be created directly, but only retrieved from their parent.\n"),
+    ("framework-import-fails", "OSError: libtorch_cuda.so: failed to map segment from shared object\n"),
+    ("framework-import-fails", "OpenBLAS blas_thread_init: pthread_create failed for thread 20 of 64: Resource temporarily unavailable\nOpenBLAS blas_thread_init: RLIMIT_NPROC 512 current, 512 max\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -178,6 +178,7 @@ CASES: Final = (
     ("mig-one-instance-per-process", "I cut the A100 with MIG, and cudaGetDeviceCount always returns 1\n"),
     ("mig-one-instance-per-process", "the count is 1 although there are multiple MIG GIs on the card\n"),
     ("cuda-visible-devices-uuid-unsupported", "CUDA_VISIBLE_DEVICES=MIG-3f3d2b9e-26ec-5616-bb59-b6d777cc4f34 python\n>>> torch.cuda.device_count()\n0\n"),
+    ("gpu-memory-insufficient", "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacty of 6.00 GiB of which 30.00 MiB is free. Including non-PyTorch memory, this process has 5.60 GiB memory in use.\n"),  # words: ok
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -237,5 +238,6 @@ NEAR_MISSES: Final = (
     ("vgpu-unlicensed", "| NVIDIA-SMI 470.82.01    Driver Version: 470.82.01    CUDA Version: 11.4     |\n|   0  Tesla V100-SXM2...  On   | 00000000:00:1E.0 Off |                    0 |\n| N/A   41C    P0    39W / 300W |      0MiB / 16160MiB |      0%      Default |\nCUDA error: all CUDA-capable devices are busy or unavailable\n"),
     ("gpu-memory-held-by-other-process", "No other process uses the GPU memory, and training runs at 92 % of it.\n"),
     ("mig-one-instance-per-process", "With MIG off, the device count is 8 as it should be, and all eight train.\n"),
+    ("gpu-memory-held-by-other-process", "Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\nMemory usage: 1500000000 bytes free, 8000000000 bytes total.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

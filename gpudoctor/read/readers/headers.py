@@ -1,0 +1,40 @@
+"""Reads the versions that the headers of CUDA and cuDNN define, as people print them with grep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gpudoctor.expressions import expression
+from gpudoctor.read.readers.reader import Reader
+from gpudoctor.read.statements import Line, Rank, Statement
+
+_NAME = "headers of CUDA and cuDNN"
+_PART = expression(r"#\s{0,3}define\s{1,8}CUDNN_(?P<part>MAJOR|MINOR|PATCHLEVEL)\s{1,8}(?P<number>\d{1,2})\b")
+_CUDA = expression(r"#\s{0,3}define\s{1,8}(?:CUDA_VERSION|CUDART_VERSION|CUDA_API_PER_THREAD_VERSION)\s{1,8}(?P<number>\d{4,5})\b")
+_PARTS = ("MAJOR", "MINOR", "PATCHLEVEL")
+
+
+def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
+    parts: dict[str, str] = {}
+    first = 0
+    for line in lines:
+        if found := _PART.search(line.text):
+            if found["part"] in parts:  # another header
+                yield _cudnn(parts, first)
+                parts = {}
+            first = first if parts else line.number
+            parts[found["part"]] = found["number"]
+        elif found := _CUDA.search(line.text):
+            number = int(found["number"])
+            yield Statement("toolkit", f"{number // 1000}.{number % 1000 // 10}", _NAME, line.number, Rank.LISTING)
+    if "MAJOR" in parts:
+        yield _cudnn(parts, first)
+
+
+def _cudnn(parts: dict[str, str], line: int) -> Statement:
+    """Return the release that the shown parts of a header make."""
+    shown = [parts[part] for part in _PARTS if part in parts]
+    return Statement("cudnn", ".".join(shown), _NAME, line, Rank.LISTING)
+
+
+READER = Reader(_NAME, blocks=_blocks, cues=("define",))
