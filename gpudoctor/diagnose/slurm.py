@@ -9,7 +9,6 @@ from gpudoctor.diagnose.text_facts import Words
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.signatures.phrases import SLURM
-from gpudoctor.snapshot import TextLog
 
 UNDER_SLURM = expression(SLURM)
 _REQUEST = r"(?:--gres[= ]\S{0,20}gpu\S{0,12}|--gpus\S{0,20}[= ]\S{1,12}|\s-G ?\d|nvidia\.com/gpu)"
@@ -39,8 +38,7 @@ _STARTED_WITH = expression(rf"\b(?:srun|salloc|sbatch) [^\n]{{0,160}}{_REQUEST}"
 
 def requests_one(machine: MachineView) -> bool:
     """Return whether the command that starts a job requests a GPU, and no line says that a request helped."""
-    log = machine.observed.text_log
-    lines = [line.value for line in log.lines] if isinstance(log, TextLog) else []
+    lines = [line.value for line in machine.log.lines]
     started = any(_STARTED_WITH.search(line) for line in lines)
     return started and not any(_WOULD_REQUEST.search(line) or _NOT_ON_A_NODE.search(line) for line in lines)
 
