@@ -25,10 +25,10 @@ from gpudoctor.signatures.cures import HELPED, NOT_HELPED
 from gpudoctor.signatures.phrases import USES_GPU_ELSEWHERE
 from gpudoctor.snapshot import Fact, KernelDriver, Nvml, Platform, Status, TextLog
 
+Question = Callable[[MachineView], bool]
+"""Whether a fact of a text is so."""
 SHARED_MEMORY = 1 << 30
 """The smallest /dev/shm that NVIDIA's framework images recommend, in bytes."""
-
-
 _OF_USERS = expression(r"(?i)\broot\b|\bsudo\b|\bsuper-?user\b|\bpermission|/dev/nvidia")
 
 
@@ -70,7 +70,7 @@ def excluded(machine: MachineView) -> frozenset[str]:
     return frozenset(facts | away | _elsewhere(machine))
 
 
-def _holds(fact: Callable[[MachineView], bool], machine: MachineView) -> bool:
+def _holds(fact: Question, machine: MachineView) -> bool:
     """Return whether a fact is known to be so."""
     try:
         return fact(machine)
@@ -130,7 +130,7 @@ def _is_nowhere_near_wsl(machine: MachineView) -> bool:
     return all(sign.signature.causes[0] not in _OF_WSL for sign in recognise(log.text))
 
 
-def _is_seen_without(words: re.Pattern[str]) -> Callable[[MachineView], bool]:
+def _is_seen_without(words: re.Pattern[str]) -> Question:
     """Return a question: whether a framework sees the GPU, and no line says what may give it to one process and not to another."""
 
     def ask(machine: MachineView) -> bool:
@@ -202,8 +202,14 @@ def _logs(machine: MachineView, line: re.Pattern[str]) -> bool:
     return any(line.search(fact.value) for fact in machine.log.lines)
 
 
-def _is_hinted(machine: MachineView, cause: str) -> bool:
-    return cause in hinted(machine.log.text)
+def _says(line: re.Pattern[str]) -> Question:
+    """Return a question: whether a line of the log says this."""
+    return lambda machine: _logs(machine, line)
+
+
+def _hints(cause: str) -> Question:
+    """Return a question: whether something in the text hints at a cause."""
+    return lambda machine: cause in hinted(machine.log.text)
 
 
 def _has_nodes(machine: MachineView) -> bool:
@@ -216,19 +222,9 @@ def _may_open_all(machine: MachineView) -> bool:
     return bool(nodes) and all(node.accessible is True for node in nodes if is_used_to_compute(node))
 
 
-def _has_linux_driver_in_wsl(machine: MachineView) -> bool:
-    """Return whether the text shows that a driver for Linux was installed, which hides the Windows driver's libraries in WSL."""
-    return _is_hinted(machine, "wsl-linux-driver-installed")
-
-
 _ANSWERS_INSIDE = expression(
     r"(?i)\bnvidia-smi\b[^\n.]{0,16}\b(?:works?|runs?|shows?|lists?|is fine)\b(?!\W{1,3}not)[^\n.]{0,24}\b(?:in|inside|within) (?:the |my |a |this )?(?:\w{1,12} )?(?:container|pod|docker|image)\b"
 )
-
-
-def _lacks_fabric_prerequisites(machine: MachineView) -> bool:
-    """Return whether the text shows that something is missing without which the fabric manager cannot start."""
-    return _is_hinted(machine, "fabric-prerequisites-missing") or sees_no_fifth_switch(machine)
 
 
 _VIRTUAL = expression(r"(?i)\bGRID\b|\bvGPU\b|-\d{1,2}[ABCQ]\b")
@@ -259,11 +255,6 @@ def _has_free_memory(machine: MachineView) -> bool:
     return any(int(match[1]) > int(match[2]) / 2 for match in found if match)
 
 
-def _is_driver_mounted(machine: MachineView) -> bool:
-    """Return whether the text shows the driver's libraries in the folder of a container where GKE mounts them."""
-    return _is_hinted(machine, "libcuda-not-on-loader-path")
-
-
 _OTHER_MODULE = expression(
     r"could not insert (?:module )?'?(?:[^\s']{0,80}/)?(?!nvidia)[a-z][\w-]{2,30}(?:\.ko)?'?: |/var/lib/dkms/(?!nvidia)[a-z]|\bdkms\b[^\n]{0,80}\s(?!nvidia)[a-z][\w-]{2,30}/v?\d|^\s{0,4}(?!nvidia)[a-z][\w-]{2,30}/v?\d|DKMS module:? '?(?!nvidia)[a-z]"
 )
@@ -289,10 +280,10 @@ def _takes_as_needed(machine: MachineView) -> bool:
     """Return whether a framework is set to take memory as it needs it, and no line says that this helped."""
     specs = [framework.spec for framework in machine.frameworks] or CATALOGUE
     is_set = any(machine.variable(spec.preallocates[0]) == spec.preallocates[1] for spec in specs if spec.preallocates)
-    return is_set and not _is_hinted(machine, "gpu-memory-preallocation")
+    return is_set and not _hints("gpu-memory-preallocation")(machine)
 
 
-def _did_not_help(cause: str) -> Callable[[MachineView], bool]:
+def _did_not_help(cause: str) -> Question:
     """Return whether the text says that what cures a cause did not help, and of nothing else that cures it that it did."""
     failed, helped = expression(NOT_HELPED[cause]), expression(HELPED[cause])
     return lambda machine: _logs(machine, failed) and not _logs(machine, helped)
@@ -303,11 +294,12 @@ _TRIED_CUDA = expression(r"Unable to initialize backend '(?:cuda|gpu)'")
 _ARM_WHEEL = expression(r"_aarch64\.whl is not a supported wheel")
 """What pip says of a wheel for Jetson's architecture: it is for another Python."""
 _MANAGES_FABRIC = (lambda machine: known(machine.observed.fabric_manager).running is True, _has_no_switch, _is_registered)
-_FACTS: dict[str, tuple[Callable[[MachineView], bool], ...]] = {
+_FACTS: dict[str, tuple[Question, ...]] = {
     "wsl-linux-driver-installed": (_is_nowhere_near_wsl,),
     "no-gpu": (_is_gpu_seen,),
-    "no-driver": (_is_driver_loaded, _is_gpu_seen, lambda machine: _logs(machine, _ELSEWHERE)),
-    "container-no-gpu-access": (_is_gpu_seen, _is_driver_mounted, lambda machine: _logs(machine, _ANSWERS_INSIDE)),
+    "no-driver": (_is_driver_loaded, _is_gpu_seen, _says(_ELSEWHERE)),
+    # GKE mounts the driver's libraries into a container that is given a GPU, in a folder that the loader does not search
+    "container-no-gpu-access": (_is_gpu_seen, _hints("libcuda-not-on-loader-path"), _says(_ANSWERS_INSIDE)),
     "scheduler-gpu-not-allocated": (_is_seen_without(UNDER_SLURM), requests_one),
     "windows-native-no-gpu": (had_cuda_on_windows,),
     "device-permission-denied": (_is_seen_without(_OF_USERS), _may_open_all),
@@ -315,11 +307,11 @@ _FACTS: dict[str, tuple[Callable[[MachineView], bool], ...]] = {
     "ld-library-path-shadowing": (_did_not_help("ld-library-path-shadowing"),),
     "nccl-p2p-acs-iommu": (_did_not_help("nccl-p2p-acs-iommu"),),
     "kernel-module-not-built": (lambda machine: bool(known(machine.kernel_modules.installed)), _is_driver_loaded, of_another_module),
-    "nouveau-loaded": (_is_driver_loaded, lambda machine: _logs(machine, _NONE_FOUND)),
+    "nouveau-loaded": (_is_driver_loaded, _says(_NONE_FOUND)),
     "secure-boot-unsigned-module": (lambda machine: machine.kernel_modules.secure_boot is False, _is_driver_loaded, of_another_module),
     "uvm-not-loaded": (lambda machine: _has_module(machine, "nvidia_uvm"),),
     "device-nodes-missing": (_has_nodes,),
-    "fabric-manager-missing": (*_MANAGES_FABRIC, _lacks_fabric_prerequisites),
+    "fabric-manager-missing": (*_MANAGES_FABRIC, _hints("fabric-prerequisites-missing"), sees_no_fifth_switch),
     "fabric-manager-version-mismatch": _MANAGES_FABRIC,
     "fabric-prerequisites-missing": _MANAGES_FABRIC,
     "container-shm-too-small": (lambda machine: known(machine.limits.shared_memory).size >= SHARED_MEMORY,),
@@ -327,13 +319,14 @@ _FACTS: dict[str, tuple[Callable[[MachineView], bool], ...]] = {
     "libcuda-not-on-loader-path": (_is_libcuda_cached,),
     "wsl-libcuda-not-on-path": (_is_libcuda_cached,),
     "vgpu-unlicensed": (_are_physical,),
-    "wsl-driver-stack-broken": (_has_linux_driver_in_wsl,),
+    # a driver for Linux hides the Windows driver's libraries
+    "wsl-driver-stack-broken": (_hints("wsl-linux-driver-installed"),),
     "gpu-too-new-for-build": (knows_gpus_since_long,),
     "gpu-lacks-bf16": (_computes_bf16,),
-    "cpu-lacks-avx": (lambda machine: _logs(machine, _HAS_AVX),),
+    "cpu-lacks-avx": (_says(_HAS_AVX),),
     "gpu-memory-preallocation": (_has_free_memory, _takes_as_needed, _did_not_help("gpu-memory-preallocation")),
-    "env-hides-gpu": (lambda machine: _logs(machine, _TRIED_CUDA),),
-    "jetson-needs-vendor-wheel": (lambda machine: _logs(machine, _ARM_WHEEL),),
+    "env-hides-gpu": (_says(_TRIED_CUDA),),
+    "jetson-needs-vendor-wheel": (_says(_ARM_WHEEL),),
     "package-requirement-conflict": (_is_only_of_colab,),
     "nvidia-wheel-version-conflict": (_is_only_of_colab,),
     "python-version-unsupported": (has_wheel_for_python,),

@@ -9,7 +9,7 @@ from gpudoctor.derive import FrameworkView, MachineView
 from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.gpu_code import capability
 from gpudoctor.derive.toolkits import system_cudas
-from gpudoctor.diagnose.text_facts import Asks, Words
+from gpudoctor.diagnose.text_facts import Ask, Asks, Words
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.frameworks.torch import TORCH
@@ -71,11 +71,6 @@ def _older_than_build(machine: MachineView, text: str) -> Iterator[Evidence]:
 
 _OF_CUDNN = Version(3, 0)
 """The lowest compute capability that cuDNN has ever had, and so the frameworks: https://github.com/pluskid/Mocha.jl/issues/57"""
-
-
-def _older_than_any_cudnn(machine: MachineView, _: str) -> Iterator[Evidence]:
-    """Yield a GPU that no cuDNN has code for."""
-    yield from _gpus(machine, lambda place: place < _OF_CUDNN)
 
 
 def _is_of_old_cuda(machine: MachineView) -> bool:
@@ -156,9 +151,9 @@ def _below_what_is_required(machine: MachineView, text: str) -> Iterator[Evidenc
         yield from _gpus(machine, lambda place: place < least)
 
 
-def _without_bf16(machine: MachineView, _: str) -> Iterator[Evidence]:
-    """Yield a GPU from before the first generation with BF16."""
-    yield from _gpus(machine, lambda place: place < Version(*FEATURES["bf16"]))
+def _older_than(first: Version) -> Ask:
+    """Return what yields a GPU below this compute capability."""
+    return lambda machine, _: _gpus(machine, lambda place: place < first)
 
 
 def _gpus(machine: MachineView, fits: Callable[[Version], bool]) -> Iterator[Evidence]:
@@ -240,7 +235,7 @@ BUILDS: Asks = {
     "slow-ptx-jit": (_compiled_at_first_use,),
     "cuda-library-missing": (_opens_installed_cuda,),
     "gpu-too-new-for-build": (_listed_as_older, _newer_than_build),
-    "gpu-too-old-for-build": (_listed_as_newer, _older_than_build, _older_than_conda_build, _older_than_any_cudnn),
+    "gpu-too-old-for-build": (_listed_as_newer, _older_than_build, _older_than_conda_build, _older_than(_OF_CUDNN)),
     "gpu-below-framework-minimum": (_below_what_is_required,),
-    "gpu-lacks-bf16": (_without_bf16,),
+    "gpu-lacks-bf16": (_older_than(Version(*FEATURES["bf16"])),),
 }

@@ -78,17 +78,8 @@ def check_subject(matrix: Matrix, subject: str, *words: str) -> None:
 
 def find(matrix: Matrix, subject: str, name: str, version: str | None = None) -> Found:
     """Return what the tables know of a subject by this name. Raises UsageError, with near names, if they know nothing."""
-    match subject:
-        case "gpu":
-            return _gpu(matrix, name)
-        case "driver":
-            return _driver(matrix, name)
-        case "cuda":
-            return _cuda(matrix, name)
-        case "cudnn":
-            return _cudnn(matrix, name)
-        case _:
-            return _framework(matrix, name, version)
+    of_subject = {"gpu": _gpu, "driver": _driver, "cuda": _cuda, "cudnn": _cudnn}.get(subject)
+    return of_subject(matrix, name) if of_subject else _framework(matrix, name, version)
 
 
 def _gpu(matrix: Matrix, name: str) -> Found:

@@ -35,16 +35,8 @@ def render(fleet: Fleet, look: Look) -> str:
     if len(fleet.tools) > 1:
         told = joined(f"{tool.version} on {counted(tool.nodes.count, 'node')}" for tool in fleet.tools)
         page.paragraph(f"gpudoctor {told}: compare reports of one version", style="yellow", indent=2, hang=2)
-    _verdicts(page, fleet)
-    _requirements(page, fleet)
-    _findings(page, fleet)
-    _slow(page, fleet)
-    _drifts(page, fleet)
-    _figures(page, fleet)
-    _links(page, fleet)
-    _history(page, fleet)
-    _unread(page, fleet)
-    _usable(page, fleet)
+    for draw in (_verdicts, _requirements, _findings, _slow, _drifts, _figures, _links, _history, _unread, _usable):
+        draw(page, fleet)
     return page.render()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.kernel_log import excerpt
-from gpudoctor.diagnose.advice.system import power_cycle, read_log
+from gpudoctor.diagnose.advice.system import for_administrator, power_cycle, read_log
 from gpudoctor.findings import REBOOT, ROOT, Action, Evidence, Fix, FixKind
 from gpudoctor.snapshot import KernelLog
 
@@ -27,7 +27,7 @@ def last_xid(gpu: GpuView, *codes: int) -> tuple[Evidence, ...]:
 def reset(gpu: GpuView, first: str = "") -> Fix:
     """Return how to reset this GPU here; `first` replaces "Stop all processes on the GPU"."""
     if gpu.machine.site.container:
-        return Fix("Ask the host's administrator to reset the GPU; a container cannot.", action=Action.CONTACT_ADMINISTRATOR)
+        return for_administrator("Ask the host's administrator to reset the GPU; a container cannot.")
     return Fix(
         f"{first or 'Stop all processes on the GPU'} and reset it; if the reset is refused, reboot",
         f"sudo nvidia-smi --gpu-reset -i {gpu.selector}",

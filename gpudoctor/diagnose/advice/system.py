@@ -14,13 +14,18 @@ from gpudoctor.snapshot import GpuProcess, Missing, Python
 FIND_GPU_USERS = Fix("Find the processes that have the GPU open", "sudo fuser -v /dev/nvidia*", kind=FixKind.CHECK)
 WITHOUT_COMPILE = Fix("Run without torch.compile", "export TORCHDYNAMO_DISABLE=1", kind=FixKind.INSTEAD)
 DISABLE_P2P = Fix("Disable NCCL peer-to-peer transfers until the cause is fixed", "export NCCL_P2P_DISABLE=1")
-RESTART_CONTAINER = Fix(
-    "Create the device files on the host (`sudo nvidia-smi; sudo nvidia-modprobe -u -c 0`), then restart the container with its GPUs.",
-    action=Action.CONTACT_ADMINISTRATOR,
-)
-
 USE_WSL = Fix(
     "Install WSL 2 and use the Linux build there", "wsl --install", (ROOT, DOWNLOAD, REBOOT), action=Action.INSTALL_PACKAGE, os="wsl"
+)
+
+
+def for_administrator(title: str) -> Fix:
+    """Return the fix that only an administrator of the host can carry out."""
+    return Fix(title, action=Action.CONTACT_ADMINISTRATOR)
+
+
+RESTART_CONTAINER = for_administrator(
+    "Create the device files on the host (`sudo nvidia-smi; sudo nvidia-modprobe -u -c 0`), then restart the container with its GPUs."
 )
 
 
@@ -94,7 +99,7 @@ def read_page(cause: str) -> Fix:
 def set_default_mode(gpu: GpuView) -> Fix:
     """Return the fix that sets the GPU's compute mode to DEFAULT."""
     if gpu.machine.site.container:
-        return Fix("On the host, set the GPU's compute mode to DEFAULT.", action=Action.CONTACT_ADMINISTRATOR)
+        return for_administrator("On the host, set the GPU's compute mode to DEFAULT.")
     return Fix(
         "Set the GPU's compute mode to DEFAULT, so any number of programs can use it", f"sudo nvidia-smi -i {gpu.selector} -c DEFAULT"
     )

@@ -1,6 +1,7 @@
 from gpudoctor.derive import GpuView
+from gpudoctor.diagnose.advice.system import for_administrator
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import REBOOT, Action, Evidence, Fix, Problem, Problems, Rung, Severity
+from gpudoctor.findings import REBOOT, Evidence, Fix, Problem, Problems, Rung, Severity
 
 
 @rule("GD140", severity=Severity.NOTE, breaks=Rung.TRAINED, predicts=False)
@@ -17,6 +18,6 @@ def ecc_disabled(gpu: GpuView) -> Problems:
 
 def _switch_on(gpu: GpuView) -> Fix:
     if gpu.machine.site.container:
-        return Fix("Ask the host's administrator to enable ECC, unless it is off on purpose.", action=Action.CONTACT_ADMINISTRATOR)
+        return for_administrator("Ask the host's administrator to enable ECC, unless it is off on purpose.")
     title = "Enable ECC and reboot, unless it is off on purpose"
     return Fix(title, f"sudo nvidia-smi -i {gpu.selector} --ecc-config=1", (REBOOT,))

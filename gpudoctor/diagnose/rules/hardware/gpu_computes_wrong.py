@@ -1,9 +1,9 @@
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.hardware import replace
-from gpudoctor.diagnose.advice.system import set_variable
+from gpudoctor.diagnose.advice.system import for_administrator, set_variable
 from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
-from gpudoctor.findings import Action, Evidence, Fix, FixKind, Level, Problem, Problems, Rung, Severity
+from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Problems, Rung, Severity
 
 
 @rule("GD117", severity=Severity.ERROR, breaks=Rung.KERNEL_RAN, predicts=False, seen_at=Level.TOUCH)
@@ -41,7 +41,7 @@ def _avoid(gpu: GpuView) -> Fix:
         left = ",".join(device.uuid if isinstance(device.uuid, str) else str(device.ordinal) for device in others)
         return set_variable(VARIABLE, left, "Train on the other GPUs")
     if gpu.machine.site.container:
-        return Fix("Ask the host's administrator to remove overclocking and to reset locked clocks.", action=Action.CONTACT_ADMINISTRATOR)
+        return for_administrator("Ask the host's administrator to remove overclocking and to reset locked clocks.")
     return Fix(
         "Remove overclocking and undervolting, and reset locked clocks",
         f"sudo nvidia-smi -i {gpu.selector} -rgc; sudo nvidia-smi -i {gpu.selector} -rmc",

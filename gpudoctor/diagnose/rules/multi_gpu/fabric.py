@@ -4,7 +4,7 @@ from gpudoctor.derive import MachineView
 from gpudoctor.derive.driver import Driver
 from gpudoctor.derive.views.fabric import FabricView, ManagerPlace
 from gpudoctor.diagnose.advice.driver import add_repository
-from gpudoctor.diagnose.advice.system import command_for
+from gpudoctor.diagnose.advice.system import command_for, for_administrator
 from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, FixKind
 from gpudoctor.snapshot import FabricManager
 
@@ -18,14 +18,12 @@ _PACKAGE = {
 }
 """Package names from NVIDIA's Fabric Manager user guide; Debian itself has none."""
 ELSEWHERE = {
-    ManagerPlace.CONTAINER_HOST: Fix("Start nvidia-fabricmanager on the host.", action=Action.CONTACT_ADMINISTRATOR),
-    ManagerPlace.RACK: Fix(
-        "Start the fabric manager (NMX-Controller) on the rack's NVLink switch trays and add this node's GPUs to a partition.",
-        action=Action.CONTACT_ADMINISTRATOR,
+    ManagerPlace.CONTAINER_HOST: for_administrator("Start nvidia-fabricmanager on the host."),
+    ManagerPlace.RACK: for_administrator(
+        "Start the fabric manager (NMX-Controller) on the rack's NVLink switch trays and add this node's GPUs to a partition."
     ),
-    ManagerPlace.VM_HOST: Fix(
-        "Ask the cloud provider or the host's administrator to activate this VM's fabric partition, or move to another VM.",
-        action=Action.CONTACT_ADMINISTRATOR,
+    ManagerPlace.VM_HOST: for_administrator(
+        "Ask the cloud provider or the host's administrator to activate this VM's fabric partition, or move to another VM."
     ),
 }
 """What to do if the fabric manager runs elsewhere."""

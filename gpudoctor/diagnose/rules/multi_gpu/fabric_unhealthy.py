@@ -5,6 +5,7 @@ import msgspec
 
 from gpudoctor.derive import GpuView, not_applicable, offered
 from gpudoctor.derive.fabric import INCOMPATIBLE_FIRMWARE, SET_ON_SWITCHES, configuration, fabric_of, flaws, in_rack, recovering
+from gpudoctor.diagnose.advice.system import for_administrator
 from gpudoctor.diagnose.rule import Join, explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
 from gpudoctor.findings import REBOOT, ROOT, Action, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
@@ -74,9 +75,8 @@ def _remedies(gpu: GpuView) -> tuple[Fix, ...]:
         )
     if in_rack(gpu.observed) or configuration(fabric) in SET_ON_SWITCHES:
         return (
-            Fix(
-                "Ask the fabric's operator to check routes, partition and chassis settings on the switches (NMX-Controller).",
-                action=Action.CONTACT_ADMINISTRATOR,
+            for_administrator(
+                "Ask the fabric's operator to check routes, partition and chassis settings on the switches (NMX-Controller)."
             ),
             last,
         )

@@ -1,5 +1,6 @@
 from gpudoctor.derive import MachineView, Site, known
 from gpudoctor.diagnose.advice.kernel_log import excerpt
+from gpudoctor.diagnose.advice.system import for_administrator
 from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.findings import REBOOT, Action, Confidence, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import first
@@ -46,9 +47,7 @@ def _severity(event: XidEvent, matrix: Matrix) -> str:
 
 def _reset_everything(site: Site) -> tuple[Fix, ...]:
     if site.container:
-        return (
-            Fix("Ask the host's administrator to reset all GPUs and NVSwitches; a container cannot.", action=Action.CONTACT_ADMINISTRATOR),
-        )
+        return (for_administrator("Ask the host's administrator to reset all GPUs and NVSwitches; a container cannot."),)
     return (
         Fix(
             "Stop all processes on the GPUs, then reset all GPUs and NVSwitches at once",

@@ -1,6 +1,7 @@
 from gpudoctor.derive import GpuView
+from gpudoctor.diagnose.advice.system import for_administrator
 from gpudoctor.diagnose.rule import CUDA_FAILS, Join, explains, rule
-from gpudoctor.findings import Action, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
+from gpudoctor.findings import Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 
 
 @rule("GD708", severity=Severity.ERROR, breaks=Rung.LIBCUDA, domain=Domain.DRIVER)
@@ -19,12 +20,7 @@ def mig_no_instances(gpu: GpuView) -> Problems:
 
 def _fixes(gpu: GpuView) -> tuple[Fix, ...]:
     if gpu.machine.site.container:
-        return (
-            Fix(
-                "Create an instance on the host, then start the container with its UUID in NVIDIA_VISIBLE_DEVICES.",
-                action=Action.CONTACT_ADMINISTRATOR,
-            ),
-        )
+        return (for_administrator("Create an instance on the host, then start the container with its UUID in NVIDIA_VISIBLE_DEVICES."),)
     return (
         Fix("Turn MIG off to use the whole GPU", f"sudo nvidia-smi -i {gpu.selector} -mig 0"),
         Fix(

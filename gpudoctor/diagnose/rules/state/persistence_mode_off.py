@@ -1,9 +1,10 @@
 from gpudoctor.derive import MachineView, Site, not_applicable, offered
 from gpudoctor.derive.views.gpu import is_server_product
+from gpudoctor.diagnose.advice.system import for_administrator
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Action, Domain, Evidence, Fix, Problem, Problems, Rung, Severity
+from gpudoctor.findings import Domain, Evidence, Fix, Problem, Problems, Rung, Severity
 
-_ON_HOST = Fix("Run nvidia-persistenced on the host.", action=Action.CONTACT_ADMINISTRATOR)
+_ON_HOST = for_administrator("Run nvidia-persistenced on the host.")
 _TURN_ON = Fix(
     "Start the persistence daemon and turn persistence mode on",
     "sudo systemctl enable --now nvidia-persistenced; sudo nvidia-smi -pm 1",

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.telemetry import APPLICATION_CLOCKS, HW_SLOWDOWN, HW_THERMAL, POWER_BRAKE, SW_POWER_CAP, SW_THERMAL, holds, share
+from gpudoctor.diagnose.advice.system import for_administrator
 from gpudoctor.findings import Action, Fix, FixKind
 from gpudoctor.snapshot import NvmlGpu, StageLoad
 
@@ -31,9 +32,7 @@ def show_under_load(gpu: GpuView, *sections: str) -> Fix:
 def unlock_clocks(gpu: GpuView, title: str = "Reset application clocks and locked clocks") -> Fix:
     """Return how to reset application clocks and locked clocks."""
     if gpu.machine.site.container:
-        return Fix(
-            "Ask the host's administrator to reset the GPU's application clocks and locked clocks.", action=Action.CONTACT_ADMINISTRATOR
-        )
+        return for_administrator("Ask the host's administrator to reset the GPU's application clocks and locked clocks.")
     command = f"sudo nvidia-smi -i {gpu.selector} -rac; sudo nvidia-smi -i {gpu.selector} -rgc; sudo nvidia-smi -i {gpu.selector} -rmc"
     return Fix(title, command)
 
@@ -42,7 +41,7 @@ def restore_power_limit(gpu: GpuView, default: int) -> Fix:
     """Return how to set the power limit to its default, in milliwatts."""
     if gpu.machine.site.container:
         title = "Ask the host's administrator to restore the default power limit, unless it is lowered on purpose."
-        return Fix(title, action=Action.CONTACT_ADMINISTRATOR)
+        return for_administrator(title)
     title = "Restore the default power limit, unless it is lowered on purpose"
     return Fix(title, f"sudo nvidia-smi -i {gpu.selector} -pl {default // 1000}")
 
