@@ -116,11 +116,7 @@ def _candidates(telling: str, likely: Sequence[Rule], machine: MachineView, of: 
         title = f"Find out which it is, likeliest first: {names}" if len(first) > 1 else "Confirm it"
         return (Fix(title if tells else f"{title}.", tells, kind=FixKind.CHECK),) if tells or len(first) > 1 else ()
     return tuple(
-        Fix(
-            f"Check for {rule.name}, candidate {number}" if len(likely) > 1 else "Confirm it",
-            command,
-            kind=FixKind.CHECK,
-        )
+        Fix(f"Check for {rule.name}, candidate {number}" if len(likely) > 1 else "Confirm it", command, kind=FixKind.CHECK)
         for number, (rule, command) in enumerate(commands, 1)
         if command
     )

@@ -105,12 +105,7 @@ def _two_on_the_path(environment: EnvironmentView) -> Problems:
     yield Problem(
         message=f"{PATH} mixes CUDA major versions: {folders}.",
         evidence=(Evidence(PATH, ":".join(entries), "environment"),),
-        fixes=(
-            Fix(
-                f"Keep only CUDA {found[newest][1].short} in {PATH}, here and in the profile that sets it",
-                keep_only(left),
-            ),
-        ),
+        fixes=(Fix(f"Keep only CUDA {found[newest][1].short} in {PATH}, here and in the profile that sets it", keep_only(left)),),
     )
 
 

@@ -16,11 +16,7 @@ _SET_PASS_THROUGH = {
     "arch": f"{_EDIT_GRUB} && sudo grub-mkconfig -o /boot/grub/grub.cfg && sudo reboot",
 }
 """By distribution: RHEL and Fedora keep the command line in boot loader entries, which grub2-mkconfig leaves alone."""
-_ACS = Fix(
-    "Look for PCIe ACS (ACSCtl with SrcValid+), and turn it off in the BIOS",
-    "sudo lspci -vvv | grep -i acsctl",
-    kind=FixKind.CHECK,
-)
+_ACS = Fix("Look for PCIe ACS (ACSCtl with SrcValid+), and turn it off in the BIOS", "sudo lspci -vvv | grep -i acsctl", kind=FixKind.CHECK)
 _TRY_WITHOUT = Fix("Test training without NCCL peer-to-peer transfers", "NCCL_P2P_DISABLE=1 python TRAINING.py", kind=FixKind.CHECK)
 
 

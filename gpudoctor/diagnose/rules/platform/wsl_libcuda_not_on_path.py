@@ -9,11 +9,7 @@ from gpudoctor.snapshot import Missing
 @rule("GD306", severity=Severity.ERROR, breaks=Rung.LIBCUDA, domain=Domain.ENVIRONMENT)
 @advises(
     Fix(f"Add {LIBRARIES} to the loader's path", f"echo {LIBRARIES} | sudo tee /etc/ld.so.conf.d/ld.wsl.conf && sudo ldconfig"),
-    Fix(
-        "Set LD_LIBRARY_PATH in this shell",
-        put_first(LIBRARIES),
-        kind=FixKind.INSTEAD,
-    ),
+    Fix("Set LD_LIBRARY_PATH in this shell", put_first(LIBRARIES), kind=FixKind.INSTEAD),
 )
 @explains(("libcuda-not-on-loader-path",), "In WSL, libcuda comes from the Windows driver.")
 @explains(("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "Without libcuda, CUDA finds no GPU.")

@@ -41,10 +41,7 @@ def _fix(machine: MachineView, visibility: Visibility) -> Fix:
     scheduler = machine.site.scheduler
     if scheduler:
         option = " (--gres=gpu:1)" if scheduler == "Slurm" else ""
-        return Fix(
-            f"Request a GPU from {scheduler}{option}. The scheduler sets this variable: do not unset it.",
-            action=Action.RESTART_JOB,
-        )
+        return Fix(f"Request a GPU from {scheduler}{option}. The scheduler sets this variable: do not unset it.", action=Action.RESTART_JOB)
     if visibility.shown:
         valid = shlex.quote(",".join(visibility.entries[: visibility.shown]))
         return set_variable(VARIABLE, valid, f"Keep only the valid entries, here and in the profile or service file that sets {VARIABLE}")
