@@ -11,7 +11,7 @@ from gpudoctor.requirement_files.model import BaseImage, FileLine
 _PATHS = re.compile(
     r"(?:docker\.io/|index\.docker\.io/|registry-1\.docker\.io/)?(?:library/)?(?P<path>[^:@\s]+)(?::(?P<tag>[^@\s]+))?(?:@\S+)?"
 )
-_CUDA = re.compile(r"(?P<cuda>\d+\.\d+(?:\.\d+)?)-(?:cudnn(?P<cudnn>\d*)-)?(?P<kind>base|runtime|devel)?-?(?P<system>[a-z]+[\d.]*)?")
+_CUDA = re.compile(r"(?P<cuda>\d+\.\d+(?:\.\d+)?)-(?:cudnn(?P<cudnn>\d*)-)?(?P<kind>base|runtime|devel)?-?(?:[a-z]+[\d.]*)?")
 _PYTHON = re.compile(r"(?:python)?(?P<python>3\.\d+)(?:\.\d+)?\b")
 
 
@@ -52,16 +52,7 @@ def _cuda(name: str, path: str, tag: str, place: FileLine, into: Collector) -> N
     if found is None:
         into.not_read(f"FROM {name}", "its tag does not tell the CUDA version", place, package=False)
         return
-    with_cudnn = "-cudnn" in tag
-    into.image = BaseImage(
-        name=name,
-        place=place,
-        cuda=found["cuda"] if found["kind"] != "base" else "",
-        cudnn=(found["cudnn"] or "") if with_cudnn else "",
-        with_cudnn=with_cudnn,
-        system=found["system"] or "",
-        toolkit=found["kind"] == "devel",
-    )
+    into.image = BaseImage(name=name, place=place, cuda=found["cuda"] if found["kind"] != "base" else "", cudnn=found["cudnn"] or "")
 
 
 def _framework(spec: FrameworkSpec, name: str, tag: str, place: FileLine, into: Collector) -> None:
@@ -73,9 +64,8 @@ def _framework(spec: FrameworkSpec, name: str, tag: str, place: FileLine, into: 
         return
     said = found.groupdict()
     if "cuda" in said:
-        cuda, cudnn = said["cuda"], said["cudnn"]
-        into.image = BaseImage(name=name, place=place, cuda=cuda, cudnn=cudnn, with_cudnn=True, toolkit=said["kind"] == "devel")
-        into.text(f"{spec.name}=={said['release']}+cu{cuda.replace('.', '')}", place)
+        into.image = BaseImage(name=name, place=place, cuda=said["cuda"], cudnn=said["cudnn"])
+        into.text(f"{spec.name}=={said['release']}+cu{said['cuda'].replace('.', '')}", place)
         return
     into.image = BaseImage(name=name, place=place, framework_cuda=spec.name if said["gpu"] else "")
     into.text(f"{spec.name if said['gpu'] else spec.without_cuda}=={said['release']}", place)

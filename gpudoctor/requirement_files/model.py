@@ -62,15 +62,10 @@ class BaseImage(msgspec.Struct, frozen=True, kw_only=True):
     place: FileLine
     cuda: str = ""
     """The CUDA toolkit's version."""
-    with_cudnn: bool = False
     cudnn: str = ""
     """The major version of cuDNN where the name tells it."""
     framework_cuda: str = ""
     """The framework whose own CUDA and cuDNN the image holds: tensorflow for tensorflow/tensorflow:2.15.0-gpu."""
-    system: str = ""
-    """The distribution: ubuntu22.04."""
-    toolkit: bool = False
-    """Whether it has nvcc (devel images)."""
 
 
 class NotRead(msgspec.Struct, frozen=True):
