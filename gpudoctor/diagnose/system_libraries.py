@@ -42,10 +42,10 @@ def _or_from_extras(row: FrameworkRelease) -> str:
 
 
 def _loads_the_systems(view: FrameworkView, row: FrameworkRelease) -> bool:
-    """Return whether a build without CUDA's libraries loads the system's; a rule reports a framework whose CUDA extra was left out."""
+    """Return whether a build without CUDA's libraries loads the system's; a rule reports one whose CUDA extra was left out without a system CUDA."""
     extra = view.spec.gpu_extra
     if extra:
-        return not any(f'extra=="{extra}"' in text for text in row.requires)
+        return not isinstance(view.machine.observed.toolkits, Missing) or not any(f'extra=="{extra}"' in text for text in row.requires)
     return view.spec.loads_system_cuda or view.spec.plugin is not None or row.distribution.startswith(_LOAD_THE_SYSTEMS)
 
 

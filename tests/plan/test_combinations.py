@@ -153,6 +153,15 @@ def test_the_libraries_that_tensorflow_opens(requirements: tuple[str, ...], fact
     expect(checked(*requirements, gpus=(A100,), **fields), cause, fact)
 
 
+@pytest.mark.parametrize(
+    ("requirement", "verdict"), [("tensorflow==2.18.0", Verdict.UNKNOWN), ("tensorflow[and-cuda]==2.18.0", Verdict.READY)]
+)
+def test_beside_a_systems_cuda_its_cudnn_is_stated_too(requirement: str, verdict: Verdict) -> None:
+    found = checked(requirement, system_cuda="12.5")
+    assert found.verdict is verdict
+    assert ["--system-cudnn" in unchecked.reason for unchecked in found.unchecked] == [True] * (verdict is Verdict.UNKNOWN)
+
+
 def test_the_fix_for_missing_libraries_is_the_nearest_release_that_finds_them() -> None:
     for stated, release in (("2.16.1", "2.16.2"), ("2.21.0", "2.20.0"), ("2.18.0", "2.18.0")):
         for extra in ("", "[and-cuda]"):
