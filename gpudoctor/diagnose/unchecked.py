@@ -343,5 +343,6 @@ def _unread(package: Distribution, machine: MachineView) -> str:
     if not isinstance(libraries, Libraries):
         return "" if libraries.cause is Cause.NOT_STATED else libraries.reason
     mine = [extension for extension in libraries.extensions if extension.distribution == package.name]
-    unread = next((extension.code for extension in mine if isinstance(extension.code, Missing)), None)
-    return unread.reason if isinstance(unread, Missing) else ""
+    codes = (extension.code for extension in mine)  # one without GPU code may still call CUDA libraries: torchaudio's decoder
+    unread = next((code for code in codes if isinstance(code, Missing) and code.cause is not Cause.ABSENT), None)
+    return unread.reason if unread is not None else ""

@@ -61,6 +61,7 @@ class DamageKind(OpenEnum):
     DANGLING_LINK = "dangling-link"
     UNREADABLE = "unreadable"  # no permission, or a disk error
     NOEXEC = "noexec"
+    ANOTHER_PYTHON = "another-python"
     MISSING = "missing"
     SHADOWED = "shadowed"
 
@@ -74,7 +75,7 @@ class Damage(Observed, frozen=True):
     why: str
     """A phrase: "an empty file", "a link to libx.so.1.2, which does not exist"."""
     owner: str = ""
-    """As in LibraryFile; empty if unknown."""
+    """As in LibraryFile; of a module that is not installed, the package that imports it. Empty if unknown."""
     owners: tuple[str, ...] = ()
     asked_by: str = ""
 
@@ -147,7 +148,7 @@ class FrameworkLibraries(Observed, frozen=True):
     unresolved: tuple[UnresolvedSymbol, ...] = ()
     """Functions that the CUDA libraries which it would load lack, one for each file that needs some."""
     absent_modules: tuple[Damage, ...] = ()
-    """Modules of required packages that are not installed, if its import asks for one: it fails. Only looked for where a requirement is absent."""
+    """Modules of packages that are not installed, if its import, or that of what it requires, asks for one: it fails. Only looked for where a requirement is absent."""
     shadowed_modules: tuple[Damage, ...] = ()
     """Modules of the standard library that its import asks for and that a file on PYTHONPATH or beside the script shadows."""
 

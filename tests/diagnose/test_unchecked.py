@@ -8,7 +8,20 @@ import pytest
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Diagnosis, Level, Policy, Verdict
 from gpudoctor.matrix import Matrix
-from gpudoctor.snapshot import NOT_ASKED, Distribution, Fact, Framework, Missing, Packages, Stage, StageKind, StageState
+from gpudoctor.snapshot import (
+    NOT_ASKED,
+    Cause,
+    Distribution,
+    Extension,
+    Fact,
+    Framework,
+    Libraries,
+    Missing,
+    Packages,
+    Stage,
+    StageKind,
+    StageState,
+)
 from tests.builders import machine, smoke, tensorflow, torch
 from tests.machines.diagnoses import diagnosis
 from tests.machines.store import NAMES, policy, recorded
@@ -92,6 +105,14 @@ def test_an_add_on_whose_files_nobody_read_is_listed(matrix: Matrix) -> None:
     unread = machine(frameworks=(torch(),), packages=Packages(site), libraries=Missing(NOT_ASKED.cause, "the X-ray was not made"))
     (unchecked,) = diagnose(unread, matrix, Policy(level=Level.LOOK)).unchecked
     assert (unchecked.what, unchecked.reason) == ("xformers 0.0.29", "the X-ray was not made")
+
+
+@pytest.mark.parametrize("cause", Cause)
+def test_an_add_on_counts_as_unread_unless_its_file_was_read_and_has_no_gpu_code(cause: Cause, matrix: Matrix) -> None:
+    site = (Distribution("torch", "2.6.0", "/site"), Distribution("torchaudio", "2.6.0", "/site"))
+    file = Extension("torchaudio", "2.6.0", "torch", "/site/torchaudio/lib/x.so", Missing(cause, "no code"), ("libcudart.so.12",), ())
+    read = machine(frameworks=(torch(),), packages=Packages(site), libraries=Libraries((), (file,)))
+    assert ("torchaudio 2.6.0" in what(diagnose(read, matrix, Policy(level=Level.LOOK)))) is (cause is not Cause.ABSENT)
 
 
 def test_a_framework_that_could_not_be_trained_with_is_listed_with_the_reason(matrix: Matrix) -> None:

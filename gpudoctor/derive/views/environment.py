@@ -43,6 +43,17 @@ class EnvironmentView(PartView):
         return known(self.stack_or_missing)
 
     @property
+    def versions(self) -> dict[str, str]:
+        """The version of every installed distribution, also of those that do not matter to a GPU; empty if unknown."""
+        packages = self.observed.packages
+        if isinstance(packages, Missing):
+            return {}
+        others = () if isinstance(packages.others, Missing) else packages.others
+        pairs = (other.partition("==") for other in reversed(others))
+        relevant = {package.name: package.version for package in reversed(packages.distributions)}
+        return {name: version for name, _, version in pairs} | relevant
+
+    @property
     def frameworks(self) -> tuple[FrameworkView, ...]:
         """The frameworks installed here; empty if unknown."""
         return self.machine.frameworks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Iterator
 
-from gpudoctor.derive import FrameworkView
+from gpudoctor.derive import FrameworkView, MachineView
 from gpudoctor.diagnose.advice.packages import reinstall_packages
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.findings import DOWNLOAD, ROOT, Fix, FixKind
@@ -14,6 +14,7 @@ from gpudoctor.snapshot import Damage, DamageKind, Distribution, Missing
 _STATES = {
     DamageKind.UNREADABLE: "cannot be read",
     DamageKind.NOEXEC: "cannot be loaded",
+    DamageKind.ANOTHER_PYTHON: "cannot be loaded",
     DamageKind.MISSING: "is missing",
 }
 _FOREIGN = {
@@ -21,6 +22,7 @@ _FOREIGN = {
     "toolkit": "Reinstall the CUDA toolkit that contains {path}",
     "system": "Reinstall the system package that contains {path}; `dpkg -S` or `rpm -qf` names it",
 }
+_PATHS = "PYTHONPATH"
 _FRAMEWORK_FILES = ("/", "libtorch", "libtensorflow", "libc10")
 """How the paths of missing files begin unless a system library is missing."""
 
@@ -28,8 +30,13 @@ _FRAMEWORK_FILES = ("/", "libtorch", "libtensorflow", "libc10")
 def damage_text(damage: Damage) -> str:
     """Return what is wrong with a file: "/env/lib/libcudnn.so.9 is damaged (file too short)"."""
     state = _STATES.get(damage.kind, "is damaged")
-    needed_by = f", which {damage.asked_by.rpartition('/')[2]} needs," if damage.asked_by and damage.kind is DamageKind.MISSING else ""
+    needed_by = f", which {module_file(damage.asked_by)} needs," if damage.asked_by and damage.kind is DamageKind.MISSING else ""
     return f"{posixpath.normpath(damage.path)}{needed_by} {state} ({damage.why})"
+
+
+def module_file(path: str) -> str:
+    """Return a short name for a file: the last two parts of a Python file's path, "requests/sessions.py"; of a library, the last one."""
+    return "/".join(path.split("/")[-2:]) if path.endswith(".py") else path.rpartition("/")[2]
 
 
 def readable_by_all(paths: Iterable[str]) -> Fix:
@@ -49,10 +56,19 @@ def replace_damaged(found: list[Damage], framework: FrameworkView) -> Iterator[F
         yield Fix("Remount the file system without noexec", remount)
         yield Fix("Recreate the environment on a file system without noexec.", kind=FixKind.INSTEAD)
         return
-    yield from _reinstall(found, framework)
+    without_path = without_python_path(paths[0], framework.machine) if kinds <= {DamageKind.ANOTHER_PYTHON} else ()
+    yield from without_path or _reinstall(found, framework)
     if DamageKind.LFS_POINTER in kinds:
         command = f"git -C {shell_path(paths[0].rpartition('/')[0])} lfs pull"
         yield Fix("Fetch the file with Git LFS if it is in a Git repository", command, (DOWNLOAD,), kind=FixKind.INSTEAD)
+
+
+def without_python_path(place: str, machine: MachineView) -> tuple[Fix, ...]:
+    """Return the first step if PYTHONPATH leads to packages for another Python: until then an installer takes them for installed."""
+    listed = (entry.rstrip("/") for entry in machine.variable(_PATHS).split(":") if entry)
+    if not any(f"{place}/".startswith(f"{entry}/") for entry in listed):
+        return ()
+    return (Fix(f"Start Python without {_PATHS}, which adds packages of another Python", f"unset {_PATHS}"),)
 
 
 def _reinstall(found: list[Damage], framework: FrameworkView) -> Iterator[Fix]:
@@ -69,7 +85,7 @@ def _reinstall(found: list[Damage], framework: FrameworkView) -> Iterator[Fix]:
 
 
 def _packages(found: Iterable[Damage], framework: FrameworkView) -> Iterator[Distribution]:
-    """Return the installed distributions that contain these files: NVIDIA's packages, else the framework."""
+    """Return the installed distributions that contain these files: NVIDIA's packages, what the framework requires, else the framework."""
     stack, own = framework.environment.stack_or_missing, framework.observed.distribution
     installed = {} if isinstance(stack, Missing) else stack.distributions
     for name in dict.fromkeys(_owner(damage, own) for damage in found):
@@ -77,6 +93,8 @@ def _packages(found: Iterable[Damage], framework: FrameworkView) -> Iterator[Dis
             yield Distribution(name, framework.release, installed[name].where if name in installed else "")
         elif name in installed:
             yield installed[name]
+        elif version := framework.environment.versions.get(name):
+            yield Distribution(name, version, "")
 
 
 def _owner(damage: Damage, framework: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from gpudoctor.children.own.xray.components import WHEELS, component
+from gpudoctor.elf import file
 from gpudoctor.elf.system import System, closed
 
 TOOLKITS = ("/usr/local", "/opt")
@@ -88,6 +89,13 @@ class Disk:
             return {}
         except (OSError, ValueError):
             return None
+
+    def needed(self, path: str) -> tuple[str, ...]:
+        """The libraries that a file links; none if it cannot be read."""
+        try:
+            return tuple(file.read(self._place(path)).needed)
+        except (OSError, file.NotElf):
+            return ()
 
     def finds(self, module: str) -> bool:
         """Whether a module is in a folder of sys.path; true if something else than these folders may have it.

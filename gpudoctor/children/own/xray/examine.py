@@ -153,7 +153,8 @@ def _holes(shared: Around, said: dict[str, Any], wish: WantedFramework, absent: 
     if found is None:
         return {}
     library = spec.plugin.library if spec.plugin else ""
-    owners = [library] if library and found.path.startswith(f"{os.path.dirname(wish.home)}/{library}/") else []
+    of_library = library and found.path.startswith(f"{os.path.dirname(wish.home)}/{library}/")
+    owners = [found.owner or library] if found.owner or of_library else []
     lacking = damage(found.path or found.module, found.kind, found.why, owners) | {"asked_by": found.asked_by}
     return {"broken": [*said.get("broken", ()), lacking]} if found.path else {"absent_modules": [lacking]}
 

@@ -1,6 +1,6 @@
 """What the import of a framework's Python package reaches and does not find. Nothing is imported.
 
-Its wheel's RECORD lists its files. Only if some of them are gone or cut short, or a required package is absent, are the import statements followed.
+The RECORDs of wheels list its files and those of what it requires. Only if some of them are gone, or a package is absent, are the import statements followed.
 """
 
 from __future__ import annotations
@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 from gpudoctor.children.own.xray.disk import DANGLING, Disk
+from gpudoctor.children.own.xray.required_files import GONE, Required, module, recorded_files
 from gpudoctor.frameworks.spec import BuildFile, FrameworkSpec
 
 _RECORD_BYTES = 8 << 20
@@ -22,6 +23,8 @@ _IMPORT = re.compile(
 """A statement that is not indented: no `try` or `if` is around it."""
 _STANDARD = sys.stdlib_module_names | {"distutils", "imp", "asyncore", "asynchat", "smtpd"}
 """Modules of this Python and of earlier ones, which the examined one may have."""
+_CERTAIN = {"numpy": ("numpy._core.multiarray", "numpy.core.multiarray")}
+"""What the import of a package needs although no statement at its module level says so: NumPy's are below an `else`, and a `try` that raises again."""
 _ASSIGNED = re.compile(r"^(\w+)[ \t]*(?::[^=\n]*)?=", re.MULTILINE)
 _ONLY_TREE = 0x400  # PyCF_ONLY_AST
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -36,6 +39,8 @@ class Hole(NamedTuple):
     kind: str
     why: str
     asked_by: str
+    owner: str = ""
+    """The required distribution that the file belongs to, or of an absent module the one that imports it; empty if it is the framework's."""
 
 
 class Package:
@@ -49,6 +54,7 @@ class Package:
         self._library = ""
         self._sizes = {path: size for name in names for path, size in recorded(disk, site, name, distributions).items()}
         self._modules = {module(path): path for path in self._sizes}
+        self._required: Required | None = None
 
     def lost(self) -> dict[str, tuple[str, str]]:
         """The recorded files that no import can use: a kind of damage and its words, by path below the folder."""
@@ -75,10 +81,10 @@ class Package:
 
     def _problem(self, path: str, there: dict[str, int], name: str, size: int) -> tuple[str, str] | None:
         actual = there.get(name)
-        if actual in {None, DANGLING} and there and not size:
+        if actual in {None, DANGLING} and name == "__init__.py" and there and not size:
             return None  # a folder without its empty __init__.py is a package too
         if actual is None:
-            return None if f"{name[:-3]}.pyc" in there else ("missing", "its package's RECORD lists it")
+            return None if f"{name[:-3]}.pyc" in there else GONE
         if actual == DANGLING:
             return "dangling-link", "a link to a file that does not exist"
         if actual >= size or not name.endswith(".py"):
@@ -102,46 +108,48 @@ class Package:
         If a package is absent, so may be modules that are not named after it: absl of absl-py.
         """
         seen: set[str] = set()
-        waiting: list[tuple[str, Iterator[str]]] = [("", iter(start))]
+        waiting: list[tuple[str, str, Iterator[str]]] = [("", "", iter(start))]
         while waiting:
-            asker, wanted = waiting[-1]
+            asker, around, wanted = waiting[-1]
             name = next(wanted, None)
             if name is None:
                 waiting.pop()
             elif name not in seen:
                 seen.add(name)
                 path = self._path(name)
-                if path in lost:
-                    return Hole(name, f"{self._site}/{path}", *lost[path], asker)
-                of_others = self._of_others(name, absent, shadowed)
-                if of_others is not None and self._imports_it(asker, name):
-                    return of_others._replace(asked_by=asker)
-                if of_others is not None:
+                found = self._wrong(name, path, lost, absent, shadowed)
+                if found is not None and self._imports_it(asker, around, name):
+                    return found._replace(asked_by=asker)
+                if found is not None:
                     seen.discard(name)  # another file may have it in a statement
                 elif path.endswith(".py"):
-                    waiting.append((self._at(path), self._imports(name, path)))
+                    inside = name if path.endswith("/__init__.py") else name.rpartition(".")[0]
+                    waiting.append((self._at(path), inside, self._imports(path, inside)))
+                    certain = next(filter(self._path, _CERTAIN.get(name, ())), "")
+                    waiting.append(("", "", _with_parents(certain)))
+                elif library := self._required.unlinked(self._at(path)) if self._required and path else "":
+                    return Hole(name, library, *lost[library], self._at(path))
         return None
 
-    def _of_others(self, name: str, absent: frozenset[str], shadowed: frozenset[str]) -> Hole | None:
-        """What is wrong with a module of another package or of Python, if something is."""
+    def _wrong(
+        self, name: str, path: str, lost: dict[str, tuple[str, str]], absent: frozenset[str], shadowed: frozenset[str]
+    ) -> Hole | None:
+        """What is wrong with the file of a module, or with a module of another package or of Python, if something is."""
         if name in shadowed:
             return Hole(name, "", "shadowed", "another file shadows it", "")
+        if name not in absent and path in lost:
+            return Hole(name, self._at(path), *lost[path], "")
         if name in absent or (absent and not self._exists(name)):
             return Hole(name, "", "missing", "its package is not installed", "")
         return None
 
-    def _imports_it(self, asker: str, name: str) -> bool:
+    def _imports_it(self, asker: str, around: str, name: str) -> bool:
         """Whether a file imports a module in a statement, not in a text that it holds; if our own Python cannot parse it, every module of the standard library counts."""
         try:
-            tree = compile(self._disk.text(asker), asker, "exec", _ONLY_TREE, dont_inherit=True)
+            tree = compile(self._disk.text(asker), asker, "exec", _ONLY_TREE, dont_inherit=True) if asker else None
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return name in _STANDARD
-        for statement in getattr(tree, "body", ()):
-            named = [one.name for one in getattr(statement, "names", ())] if type(statement).__name__ == "Import" else []
-            named += [statement.module or ""] if type(statement).__name__ == "ImportFrom" and not statement.level else []
-            if any(f"{one}.".startswith(f"{name}.") for one in named):
-                return True
-        return False
+        return tree is None or name in _imported(_stated(tree), around, self._path)
 
     def _path(self, name: str) -> str:
         """The file of a module of the packages, below the folder that holds them; without a RECORD, if it is there; otherwise empty."""
@@ -149,7 +157,7 @@ class Package:
         if self._library and top in _STANDARD:
             place = f"{self._library}/{place}"
         elif self._modules or top not in self._names:
-            return self._modules.get(name, "")
+            return self._modules.get(name, "") or (self._required.modules.get(name, "") if self._required else "")
         return next((path for path in (f"{place}/__init__.py", f"{place}.py") if self._disk.exists(self._at(path))), "")
 
     def _at(self, path: str) -> str:
@@ -160,28 +168,54 @@ class Package:
         self._library = next((folder for folder in self._disk.path if self._disk.exists(f"{folder}/os.py")), "")
         return self
 
+    def beside(self, required: Required) -> Package:
+        """The same, which also follows the imports of what the framework requires."""
+        self._required = required
+        return self
+
     def _exists(self, name: str) -> bool:
         return bool(self._path(name)) or name.partition(".")[0] in _STANDARD or self._disk.finds(name)
 
-    def _imports(self, name: str, path: str) -> Iterator[str]:
-        around = name if path.endswith("/__init__.py") else name.rpartition(".")[0]
+    def _imports(self, path: str, around: str) -> Iterator[str]:
         yield from imports(self._disk.text(self._at(path)), around, self._path)
 
 
 def imports(source: str, around: str, is_module: Callable[[str], object]) -> Iterator[str]:
     """The modules that the statements of a file at module level import, in order; `around` is the package that the file is in."""
+    return _imported(_read(source), around, is_module)
+
+
+Statement = tuple[str, tuple[str, ...]]
+"""The module of a `from` with its dots, or "" for an `import`, and the names after it."""
+
+
+def _read(source: str) -> Iterator[Statement]:
+    """Read the statements by their form, also those in texts: of a thousand files, parsing takes seconds."""
     for found in _IMPORT.finditer(source):
-        if found["modules"]:
-            for name in found["modules"].split(","):
-                yield from _with_parents(name.strip().partition(" ")[0])
+        names = found["modules"] or re.sub(r"#[^\n]*", "", found["names"]).strip("()")
+        yield found["module"] or "", tuple(name.strip().partition(" ")[0] for name in names.split(","))
+
+
+def _stated(tree: Any) -> Iterator[Statement]:
+    """The same of a file that was parsed."""
+    for statement in tree.body:
+        kind = type(statement).__name__
+        if kind in {"Import", "ImportFrom"}:
+            origin = "." * statement.level + (statement.module or "") if kind == "ImportFrom" else ""
+            yield origin, tuple(one.name for one in statement.names)
+
+
+def _imported(statements: Iterable[Statement], around: str, is_module: Callable[[str], object]) -> Iterator[str]:
+    for origin, names in statements:
+        if not origin:
+            for name in names:
+                yield from _with_parents(name)
             continue
-        dots = len(found["module"]) - len(found["module"].lstrip("."))
+        dots = len(origin) - len(origin.lstrip("."))
         base = ".".join(around.split(".")[: around.count(".") + 2 - dots]) if dots else ""
-        whole = ".".join(filter(None, (base, found["module"][dots:])))
+        whole = ".".join(filter(None, (base, origin[dots:])))
         yield from _with_parents(whole)
-        names = re.sub(r"#[^\n]*", "", found["names"]).strip("()").split(",")
-        below = (f"{whole}.{name.strip().partition(' ')[0]}" for name in names)
-        yield from filter(is_module, below)
+        yield from filter(is_module, (f"{whole}.{name}" for name in names))
 
 
 def _with_parents(name: str) -> Iterator[str]:
@@ -190,34 +224,20 @@ def _with_parents(name: str) -> Iterator[str]:
         yield from (".".join(parts[: number + 1]) for number in range(len(parts)))
 
 
-def module(path: str) -> str:
-    """The module that a file of a package is: torch/nn/__init__.py is torch.nn, torch/_C.cpython-311-x86_64-linux-gnu.so is torch._C."""
-    folder, _, name = path.rpartition("/")
-    stem = name.partition(".")[0]
-    return folder.replace("/", ".") if stem == "__init__" else f"{folder}/{stem}".replace("/", ".")
-
-
 def recorded(disk: Disk, site: str, package: str, distributions: tuple[str, ...]) -> dict[str, int]:
-    """The Python files and extension modules of an import package with their sizes; empty unless exactly one wheel states them."""
+    """The Python files and extension modules of the wheel with an import package, with their sizes; empty unless exactly one wheel has it."""
     found = []
     for entry in disk.names(site):
         stem, info, _ = entry.partition(".dist-info")
         name = stem.partition("-")[0].replace("_", "-").replace(".", "-").lower()
         if info and name in distributions:
-            files = _of_record(disk.text(f"{site}/{entry}/RECORD", _RECORD_BYTES), package)
+            files = _of_record(disk.text(f"{site}/{entry}/RECORD", _RECORD_BYTES))
             found += [files] if f"{package}/__init__.py" in files else []
     return found[0] if len(found) == 1 else {}
 
 
-def _of_record(text: str, package: str) -> dict[str, int]:
-    beginning, files = f"{package}/", {}
-    for line in text.split("\n"):
-        if line.startswith(beginning):
-            path, _, rest = line.partition(",")
-            size = rest.rpartition(",")[2].strip()
-            if path.endswith((".py", ".so")) and size.isascii() and size.isdecimal():
-                files[path] = int(size)
-    return files
+def _of_record(text: str) -> dict[str, int]:
+    return {path: int(size) for path, size in recorded_files(text) if size and path.endswith((".py", ".so"))}
 
 
 def unstartable(disk: Disk, home: str, name: str) -> Hole | None:
@@ -238,9 +258,12 @@ def hole(disk: Disk, home: str, spec: FrameworkSpec, absent: frozenset[str]) -> 
     if start := unstartable(disk, home, spec.name):
         return start
     package = _package(disk, home, spec)
-    lost = (package.unstated(spec.build) if spec.build else {}) | package.lost()
+    required = Required(disk, _distributions(spec))
+    lost = (package.unstated(spec.build) if spec.build else {}) | package.lost() | required.lost
+    absent |= frozenset(name.replace("-", "_") for name in required.absent)
     stating = (module(file) for file, _ in (spec.version_files[name] for name in spec.distributions[:1] if name in spec.version_files))
-    return package.first_hole((spec.name, *stating), lost, absent) if lost or absent else None
+    found = package.beside(required).first_hole((spec.name, *stating), lost, absent) if lost or absent else None
+    return found and found._replace(owner=required.owners.get(found.path or found.asked_by, ""))
 
 
 def asking(disk: Disk, home: str, spec: FrameworkSpec, modules: frozenset[str]) -> Hole | None:
@@ -252,4 +275,8 @@ def asking(disk: Disk, home: str, spec: FrameworkSpec, modules: frozenset[str]) 
 
 def _package(disk: Disk, home: str, spec: FrameworkSpec) -> Package:
     library = (spec.plugin.library,) if spec.plugin else ()
-    return Package(disk, os.path.dirname(home), (spec.name, *library), (*spec.distributions, *library))
+    return Package(disk, os.path.dirname(home), (spec.name, *library), _distributions(spec))
+
+
+def _distributions(spec: FrameworkSpec) -> tuple[str, ...]:
+    return (*spec.distributions, *((spec.plugin.library,) if spec.plugin else ()))

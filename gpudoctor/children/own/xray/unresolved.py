@@ -61,7 +61,12 @@ def _lacking(around: Around, needing: Object, libraries: dict[str, Object], link
     """The functions of the linked libraries that none of the loaded ones defines."""
     beginnings = tuple(beginning for part in linked for beginning in _BEGINNINGS[part])
     left = {name for name in symbols.undefined(around.system.place(needing.path), needing.elf) if name.startswith(beginnings)}
+    for part, library in libraries.items():  # first each in its own library, then those left in the others
+        left -= _defined(around, library, {name for name in left if _part_of(name) == part})
     for library in libraries.values():
-        if left:
-            left -= symbols.defined(around.system.place(library.path), library.elf, left)
+        left -= _defined(around, library, left)
     return sorted(left)
+
+
+def _defined(around: Around, library: Object, names: set[str]) -> set[str]:
+    return symbols.defined(around.system.place(library.path), library.elf, names) if names else set()

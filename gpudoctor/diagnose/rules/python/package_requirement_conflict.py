@@ -1,4 +1,3 @@
-import posixpath
 from collections.abc import Iterator
 
 import msgspec
@@ -7,6 +6,7 @@ from gpudoctor.derive import EnvironmentView, FrameworkView
 from gpudoctor.derive.demands import Violation
 from gpudoctor.derive.packages import Stack, source_of
 from gpudoctor.derive.specifiers import satisfies
+from gpudoctor.diagnose.advice.damaged_files import module_file
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.lacking import lacking
 from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
@@ -55,6 +55,7 @@ def package_requirement_conflict(environment: EnvironmentView) -> Problems:
         )
     yield from _absent(environment)
     yield from _hollow(environment)
+    yield from _absent_further(environment)
     yield from _without_library(environment)
     yield from lacking(environment)
 
@@ -123,15 +124,34 @@ def _hollow(environment: EnvironmentView) -> Problems:
         yield problem if framework is None else _with_failing_import(problem, framework)
 
 
+def _absent_further(environment: EnvironmentView) -> Iterator[Problem]:
+    """Yield, for each framework, a module that is not installed and that a package it requires imports: urllib3 of requests."""
+    itself = {demand.by.name for demand in (*environment.stack.absent, *environment.stack.hollow)}
+    for framework in environment.frameworks:
+        module = framework.absent_module if framework.observed.distribution not in itself else None
+        version = environment.versions.get(module.owner) if module is not None else None
+        if module is None or version is None:
+            continue
+        by = f"{module.owner} {version}"
+        yield Problem(
+            message=f"`import {framework.name}` fails: {module_file(module.asked_by)} of {by} imports {module.path}, which is not installed.",
+            title=f"{framework.spec.title} lacks packages that it requires",
+            severity=Severity.ERROR,
+            only_for=framework.name,
+            subject=framework.subject,
+            evidence=(Evidence("imports", module.path, module.asked_by),),
+            fixes=(install_fix(f"Install what {by} requires", environment.observed.python, by.replace(" ", "==")),),
+        )
+
+
 def _with_failing_import(problem: Problem, framework: FrameworkView) -> Problem:
     """Return the problem as the error that it is if the framework imports a module that is absent."""
     module = framework.absent_module
     if module is None:
         return problem
-    asking = f"{posixpath.basename(posixpath.dirname(module.asked_by))}/{posixpath.basename(module.asked_by)}"
     return msgspec.structs.replace(
         problem,
-        message=f"{problem.message} `import {framework.name}` fails: {asking} imports {module.path}.",
+        message=f"{problem.message} `import {framework.name}` fails: {module_file(module.asked_by)} imports {module.path}.",
         evidence=(*problem.evidence, Evidence("imports", module.path, module.asked_by)),
         severity=Severity.ERROR,
         only_for=framework.name,

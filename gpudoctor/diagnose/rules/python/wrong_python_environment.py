@@ -1,5 +1,6 @@
 from gpudoctor.derive import EnvironmentView, FrameworkView, known
 from gpudoctor.derive.wheel_tags import compiled_for
+from gpudoctor.diagnose.advice.damaged_files import without_python_path
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.requirements import as_evidence
 from gpudoctor.diagnose.advice.shell import shell_path
@@ -10,7 +11,6 @@ from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Level
 from gpudoctor.frameworks import framework_of
 from gpudoctor.snapshot import Distribution, Python
 
-_PATHS = "PYTHONPATH"
 _NO_USER_SITE = "PYTHONNOUSERSITE"
 """Hides what `pip install --user` installed."""
 
@@ -58,15 +58,8 @@ def _compiled_for_another(framework: FrameworkView, python: Python) -> Problems:
             Evidence(f"tags of {part.label}", " ".join(known(part.interpreters)), f"WHEEL in {part.where}"),
             Evidence("Python", version, python.executable),
         ),
-        fixes=(*_without_paths(framework, part), *install_framework(framework.machine, framework.name)),
+        fixes=(*without_python_path(part.where, framework.machine), *install_framework(framework.machine, framework.name)),
     )
-
-
-def _without_paths(framework: FrameworkView, part: Distribution) -> tuple[Fix, ...]:
-    """Return the first step if PYTHONPATH leads to a package: until then an installer takes it for installed."""
-    if part.where not in framework.machine.variable(_PATHS).split(":"):
-        return ()
-    return (Fix(f"Start Python without {_PATHS}, which adds packages of another Python", f"unset {_PATHS}"),)
 
 
 def _home(other: Distribution) -> str:

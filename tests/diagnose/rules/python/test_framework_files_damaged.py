@@ -1,7 +1,22 @@
 from __future__ import annotations
 
+import msgspec
+import pytest
+
 from gpudoctor.findings import OutcomeKind
-from gpudoctor.snapshot import Cause, Damage, DamageKind, Fact, FrameworkLibraries, Libraries, Missing, Snapshot
+from gpudoctor.snapshot import (
+    Cause,
+    Damage,
+    DamageKind,
+    Distribution,
+    Fact,
+    FrameworkLibraries,
+    Libraries,
+    Missing,
+    Packages,
+    Snapshot,
+    Variables,
+)
 from tests.builders import machine, torch
 from tests.diagnose.rules.examined import environment, only, outcome
 
@@ -23,6 +38,26 @@ def test_debians_own_torch_is_reinstalled_by_apt() -> None:
 def test_another_is_reinstalled_by_pip() -> None:
     found = only(damaged(Damage(LIBRARY, DamageKind.EMPTY, "an empty file")), RULE)
     assert found.fixes[0].command.endswith("torch==1.13.0a0")
+
+
+@pytest.mark.parametrize(("owner", "pin"), [("numpy", "numpy==2.1.3"), ("sympy", "sympy==1.13.1"), ("", "torch==1.13.0a0")])
+def test_a_file_of_a_required_package_is_reinstalled_with_that_package(owner: str, pin: str) -> None:
+    packages = Packages((Distribution("torch", "1.13.0a0", "/env"), Distribution("numpy", "2.1.3", "/env")), others=("sympy==1.13.1",))
+    seen = damaged(Damage("/env/x/core.py", DamageKind.MISSING, "gone", owner=owner, asked_by="/env/x/__init__.py"))
+    found = only(msgspec.structs.replace(seen, packages=packages), RULE)
+    assert found.fixes[0].command.endswith(f"--no-deps {pin}")
+    assert "/env/x/core.py, which x/__init__.py needs, is missing" in found.message
+    assert found.title.startswith("Files of a required package" if owner else "Files of the framework")
+
+
+@pytest.mark.parametrize(("path", "fix"), [("/other/3.12:/x", "unset PYTHONPATH"), ("", "python -m pip install --force-reinstall")])
+def test_a_file_for_another_python_is_left_or_replaced(path: str, fix: str) -> None:
+    seen = damaged(Damage("/other/3.12/numpy/c.so", DamageKind.ANOTHER_PYTHON, "compiled for Python 3.12", owner="numpy"))
+    packages = Packages((Distribution("numpy", "2.1.3", "/other/3.12"),))
+    changed = msgspec.structs.replace(seen, packages=packages, variables=Variables({"PYTHONPATH": path} if path else {}))
+    found = only(changed, RULE)
+    assert fix in found.fixes[0].command
+    assert found.message.endswith("/other/3.12/numpy/c.so cannot be loaded (compiled for Python 3.12).")
 
 
 def test_other_outcomes() -> None:

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from gpudoctor.findings import Level, Severity
-from gpudoctor.snapshot import Damage, DamageKind, Distribution, Fact, Framework, FrameworkLibraries, Hollow, Libraries
+from gpudoctor.snapshot import Damage, DamageKind, Distribution, Fact, Framework, FrameworkLibraries, Hollow, Libraries, Packages
 from tests.diagnose.rules.packaged import found, live, roots, stated, supposed
 
 NUMPY_2 = stated("numpy", "2.0.2")
@@ -72,6 +72,19 @@ def test_an_absent_package_that_the_import_asks_for_is_an_error(module: str, sev
     (finding,) = (finding for finding in found(whole, level=Level.LOOK) if finding.name == "package-requirement-conflict")
     assert finding.severity is severity
     assert (f"`import torch` fails: torch/__init__.py imports {module}." in finding.message) is (severity is Severity.ERROR)
+
+
+@pytest.mark.parametrize("owner", ["requests", "numpy", "unknown"])
+def test_a_module_that_a_required_package_lacks_is_installed_with_what_that_one_requires(owner: str) -> None:
+    packages = Packages((Distribution("torch", "2.8.0", "/site"), Distribution("numpy", "2.1.3", "/site")), others=("requests==2.32.3",))
+    hole = Damage("urllib3", DamageKind.MISSING, "not installed", owner=owner, asked_by=f"/site/{owner}/sessions.py")
+    examined = Libraries((FrameworkLibraries("torch", absent_modules=(hole,)),))
+    framework = Framework(name="torch", distribution="torch", version=Fact("2.8.0", "torch/version.py"), cuda_build=True)
+    whole = msgspec.structs.replace(live(), packages=packages, libraries=examined, frameworks=(framework,))
+    findings = [finding for finding in found(whole, level=Level.LOOK) if finding.code == "GD609"]
+    versions = {"requests": "2.32.3", "numpy": "2.1.3"}
+    assert [list(one.fixes[0].installs) for one in findings] == ([[f"{owner}=={versions[owner]}"]] if owner in versions else [])
+    assert all(one.severity is Severity.ERROR and f"{owner}/sessions.py of {owner} " in one.message for one in findings)
 
 
 @pytest.mark.parametrize("fails", [False, True])

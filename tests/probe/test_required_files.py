@@ -1,0 +1,165 @@
+"""Packages that a framework requires, at any depth: what is gone of them is named exactly if a real import of the framework fails."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.children.own.xray.disk import Disk
+from gpudoctor.children.own.xray.python_files import Hole, hole
+from gpudoctor.children.own.xray.required_files import recorded_files
+from gpudoctor.elf.system import System
+from gpudoctor.frameworks.spec import FrameworkSpec
+from tests.machines.elf_library import Library
+
+SPEC = FrameworkSpec(name="torch", title="PyTorch", distributions=("torch",))
+PACKAGES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
+    "torch": (
+        ("near_by (>=1)", "guarded", "lazy ; python_version >= '3'", "never; extra == 'x'"),
+        {
+            "torch/__init__.py": "from near import thing, TEXT\ntry:\n    import guarded\nexcept ImportError:\n    pass\n",
+            "torchgen/__init__.py": "",
+            "torch/use.py": "import torchgen, lazy\n",
+        },
+    ),
+    "near_by": (
+        ("far<2,>=1", "nvidia-cublas-cu12", "windows; sys_platform == 'win32'"),
+        {
+            "near/__init__.py": 'TEXT = """\nfrom near import unused\n"""\nfrom . import thing\nfrom far.deep import x\n',
+            "near/thing.py": "import one_file\n",
+            "near/unused.py": "",
+            "near/tests/__init__.py": "raise RuntimeError\n",
+            "one_file.py": "",
+        },
+    ),
+    "far": (("furthest",), {"far/__init__.py": "", "far/deep/__init__.py": "from far.deep.last import x\n", "far/deep/last.py": "x = 1\n"}),
+    "furthest": ((), {"furthest.py": ""}),
+    "guarded": ((), {"guarded/__init__.py": "from guarded import inner\n", "guarded/inner.py": ""}),
+    "lazy": ((), {"lazy.py": ""}),
+}
+"""By name: what a distribution requires, and its files."""
+
+
+def planted(site: Path) -> Path:
+    for name, (requires, files) in PACKAGES.items():
+        for path, text in files.items():
+            (site / path).parent.mkdir(parents=True, exist_ok=True)
+            (site / path).write_text(text)
+        metadata = site / f"{name}-1.0.dist-info"
+        metadata.mkdir()
+        (metadata / "METADATA").write_text("Name: x\n" + "".join(f"Requires-Dist: {line}\n" for line in requires) + "\nRequires-Dist: no\n")
+        (metadata / "RECORD").write_text("".join(f"{path},sha256=0,{len(text)}\n" for path, text in files.items()) + "../../bin/x.py,,\n")
+    return site
+
+
+def seen(*sites: Path | str) -> Hole | None:
+    path = tuple(map(str, sites))
+    home = next(f"{site}/torch" for site in path if Path(site, "torch").is_dir())
+    return hole(Disk(System("/", []), path, ()), home, SPEC, frozenset())
+
+
+def imported(*sites: Path) -> bool:
+    told = f"import sys; sys.path[:0] = {[str(site) for site in sites]!r}; import torch"
+    return subprocess.run((sys.executable, "-I", "-B", "-c", told), capture_output=True, check=False).returncode == 0
+
+
+FILES = [path for name, (_, files) in PACKAGES.items() if name != "torch" for path in files]
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_lost_file_is_named_exactly_if_the_import_fails(tmp_path: Path, file: str) -> None:
+    planted(tmp_path)
+    assert imported(tmp_path)
+    assert seen(tmp_path) is None
+    (tmp_path / file).unlink()
+    found = seen(tmp_path)
+    assert (found is None) is imported(tmp_path)
+    if found is not None:
+        owner = next(name for name, (_, files) in PACKAGES.items() if file in files)
+        assert (found.path, found.owner) == (str(tmp_path / file), owner.replace("_", "-"))
+
+
+@pytest.mark.parametrize("metadata", [True, False], ids=["metadata left", "uninstalled"])
+@pytest.mark.parametrize("name", [name for name in PACKAGES if name != "torch"])
+def test_a_lost_package_is_named_exactly_if_the_import_fails(tmp_path: Path, name: str, metadata: bool) -> None:
+    planted(tmp_path)
+    for top in {path.partition("/")[0] for path in PACKAGES[name][1]}:
+        shutil.rmtree(tmp_path / top) if (tmp_path / top).is_dir() else (tmp_path / top).unlink()
+    if not metadata:
+        shutil.rmtree(tmp_path / f"{name}-1.0.dist-info")
+    found = seen(tmp_path)
+    direct = not metadata and name == "near_by"  # its caller knows what the framework itself lacks
+    assert (found is None) is (imported(tmp_path) or direct)
+    if not metadata and found is not None:
+        assert (found.path, found.owner) == ("", "near-by")
+
+
+def test_what_an_earlier_folder_has_is_imported_from_there(tmp_path: Path) -> None:
+    planted(tmp_path / "late")
+    (tmp_path / "early").mkdir()
+    shutil.move(tmp_path / "late/near", tmp_path / "early/near")
+    assert imported(tmp_path / "early", tmp_path / "late")
+    assert seen(tmp_path / "early", tmp_path / "late") is None
+    assert not imported(tmp_path / "late")
+    assert seen(tmp_path / "late") is not None
+
+
+@pytest.mark.parametrize(("file", "extension"), [("near/thing.py", "pyc"), ("far/deep/last.py", "pyc")])
+def test_a_compiled_file_stands_for_its_source(tmp_path: Path, file: str, extension: str) -> None:
+    planted(tmp_path)
+    (tmp_path / file).rename((tmp_path / file).with_suffix(f".{extension}"))
+    assert seen(tmp_path) is None
+
+
+def test_a_folder_that_this_user_may_not_read_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planted(tmp_path)
+    monkeypatch.setattr(
+        Disk, "names", lambda _, folder: [] if folder.endswith("far/deep") else sorted(p.name for p in Path(folder).iterdir())
+    )
+    monkeypatch.setattr(Disk, "problem", lambda _, path: (path, "unreadable", "Permission denied") if path.endswith("far/deep") else None)
+    assert seen(tmp_path) is None
+
+
+def with_extension(site: Path, tag: str) -> Path:
+    """far/deep/last is an extension module, which links a library in the folder of its wheel's own libraries."""
+    planted(site)
+    (site / "far/deep/last.py").unlink()
+    library = site / "far.libs/libblas-1a2b.so.3.0"
+    Library(library.name).put(library)
+    module = site / f"far/deep/last.{tag}.so"
+    Library(module.name, (library.name, "libc.so.6")).put(module)
+    rows = f"far/__init__.py,,0\nfar/deep/__init__.py,,28\nfar/deep/{module.name},,9\nfar.libs/{library.name},,9\nfar.libs/libother.so,,9\n"
+    Library("libother.so").put(site / "far.libs/libother.so")
+    (site / "far-1.0.dist-info/RECORD").write_text(rows)
+    return library
+
+
+def test_a_lost_library_counts_if_an_imported_module_links_it(tmp_path: Path) -> None:
+    library = with_extension(tmp_path, "abi3")
+    assert seen(tmp_path) is None
+    (tmp_path / "far.libs/libother.so").unlink()
+    assert seen(tmp_path) is None
+    library.unlink()
+    found = seen(tmp_path)
+    assert found is not None
+    assert (found.path, found.asked_by) == (str(library), f"{tmp_path}/far/deep/last.abi3.so")
+
+
+@pytest.mark.parametrize(
+    ("tag", "fails"), [("cpython-311-x86_64-linux-gnu", False), ("cpython-312-x86_64-linux-gnu", True), ("abi3", False)]
+)
+def test_an_extension_module_for_another_python_is_of_no_use(tmp_path: Path, tag: str, fails: bool) -> None:
+    with_extension(tmp_path, tag)
+    found = seen(tmp_path, "/usr/lib/python3.11")
+    assert (found is not None) is fails
+    if found is not None:
+        assert (found.kind, found.why, found.owner) == ("another-python", "compiled for Python 3.12", "far")
+
+
+def test_the_files_of_a_record_are_read_at_any_place() -> None:
+    record = 'a/b.py,sha256=x,12\r\nc.so,,\n"odd,name.py",,1\n../../bin/d.py,,2\n/abs.py,,3\nlib.libs/libx.so.1.2,sha256=y,4\nd.pyi,,5\ne/f.h,,6\nlast.py,,7'
+    assert recorded_files(record) == [("a/b.py", "12"), ("c.so", ""), ("lib.libs/libx.so.1.2", "4"), ("last.py", "7")]
