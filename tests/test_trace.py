@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 import gpudoctor
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.counted import Network, Sample
-from gpudoctor.fit.layers import conv, flatten, function, linear, loss, norm
 from gpudoctor.fit.model import Affine, Model
 from gpudoctor.model_files.configuration import of_config
 from gpudoctor.trace import Step, through, traced
@@ -651,7 +650,7 @@ def build():
 @pytest.mark.index
 def test_autocast_runs_in_fp32_what_it_does_on_a_gpu(counted: Callable[..., Model], torch: Path) -> None:
     """The CPU's leaves a group norm and what follows in BF16."""
-    rows = conv(16, 3), norm("group", 4), function("silu"), conv(16, 3), flatten(), linear(10), loss()
+    rows = ("conv", 16, 3), ("norm", "group", 4), ("function", "silu"), ("conv", 16, 3), ("flatten",), ("linear", 10), ("loss",)
     true, formula = counted(NORMED, "build", torch, batch=4, precision="bf16"), Network(rows, (3, 8, 8)).model("normed")
     assert true.half
     assert formula.half

@@ -7,8 +7,9 @@ from math import prod
 import msgspec
 
 from gpudoctor.errors import UsageError
+from gpudoctor.fit.layers import Rows, run
 from gpudoctor.fit.model import Model, projections
-from gpudoctor.fit.tally import FULL, HALF, INDEX, Rows, Tally, run
+from gpudoctor.fit.tally import FULL, HALF, INDEX, Tally
 
 _MOST_TOKENS, _MOST_SIDE = 10**8, 1 << 17
 """More are not believed."""

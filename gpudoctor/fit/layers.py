@@ -1,15 +1,18 @@
 """One function a layer kind: what it adds to parameters and FLOPs, and which of its tensors PyTorch saves for backward.
 
-A tensor is kept once, whether the layer that makes it needs it or one that reads it.
+A network is a sequence of rows: a kind, its sizes, and last those that are named, in a dictionary. A tensor is kept once, whether the layer that makes it needs it or one that reads it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gpudoctor.errors import UsageError
-from gpudoctor.fit.tally import FULL, INDEX, Rows, Tally, Tensor, layer, run
+from gpudoctor.fit.tally import FULL, INDEX, Tally, Tensor
+
+Rows = Sequence[Sequence[Any]]
 
 _STATISTICS = 8
 """Bytes of a mean and a deviation, in FP32."""
@@ -39,7 +42,15 @@ FUNCTIONS = {
 }
 
 
-@layer
+def run(rows: Rows, tally: Tally, x: Tensor) -> Tensor:
+    """Add layers that follow one another to a tally; return what they make of a tensor."""
+    for kind, *sizes in rows:
+        named = sizes.pop() if sizes and isinstance(sizes[-1], dict) else {}
+        add = kind if callable(kind) else globals()[kind]
+        x = add(tally, x, *sizes, **named)
+    return x
+
+
 def linear(tally: Tally, x: Tensor, out: int, *, bias: bool = True, adapted: bool = True, tied: bool = False) -> Tensor:
     """A dense layer over the last dimension. Adapted: inside of a block, where LoRA and FP8 apply; tied: its weights are those of the embedding."""
     tally.read(x, trains=not adapted, in_fp8=adapted)
@@ -54,7 +65,6 @@ def linear(tally: Tally, x: Tensor, out: int, *, bias: bool = True, adapted: boo
     return tally.made(x, (*x.shape[:-1], out), out * bias, wide=False, head=not adapted)
 
 
-@layer
 def conv(
     tally: Tally,
     x: Tensor,
@@ -75,7 +85,6 @@ def conv(
     return tally.made(x, (out, *sides), weights + out * bias, wide=False)
 
 
-@layer
 def pool(tally: Tally, x: Tensor, kernel: int, stride: int, padding: int = 0, *, maximum: bool = True) -> Tensor:
     """Maxima or means of windows."""
     tally.keep(x)
@@ -92,7 +101,6 @@ def _slid(side: int, kernel: int, stride: int, padding: int) -> int:
     return places
 
 
-@layer
 def poolto(tally: Tally, x: Tensor, side: int) -> Tensor:
     """Means of as many windows as make a given side."""
     if side > 1:
@@ -100,26 +108,22 @@ def poolto(tally: Tally, x: Tensor, side: int) -> Tensor:
     return tally.made(x, (x.shape[0], side, side))
 
 
-@layer
 def upsample(tally: Tally, x: Tensor) -> Tensor:
     """Every value twice in both dimensions."""
     return tally.made(x, (x.shape[0], 2 * x.shape[1], 2 * x.shape[2]))
 
 
-@layer
 def flatten(_: Tally, x: Tensor, *, tokens: bool = False) -> Tensor:
     """A view of all values in one dimension; of an image with `tokens`, one token a pixel."""
     return x._replace(shape=(prod(x.shape[1:]), x.shape[0]) if tokens else (x.size,))
 
 
-@layer
 def image(tally: Tally, x: Tensor) -> Tensor:
     """Tokens as pixels of a square image again."""
     side = round(x.shape[0] ** 0.5)
     return tally.made(x, (x.shape[1], side, side))
 
 
-@layer
 def norm(tally: Tally, x: Tensor, of: str, groups: int = 1, share: int = 1) -> Tensor:
     """A normalisation: "batch", "layer", "group" or "rms", as transformers computes it; `share` parts of the width have the same parameters."""
     tally.keep(x, wide=of != "batch")
@@ -134,7 +138,6 @@ def norm(tally: Tally, x: Tensor, of: str, groups: int = 1, share: int = 1) -> T
     return tally.made(x, x.shape, width if of == "rms" else 2 * width, wide=x.wide or of != "batch")
 
 
-@layer
 def function(tally: Tally, x: Tensor, name: str) -> Tensor:
     """An elementwise function, by its name in FUNCTIONS."""
     kept = FUNCTIONS[name]
@@ -151,7 +154,6 @@ def function(tally: Tally, x: Tensor, name: str) -> Tensor:
     return y
 
 
-@layer
 def dropout(tally: Tally, x: Tensor, share: float = 1) -> Tensor:
     """A random mask, unless it drops nothing."""
     if not share:
@@ -160,7 +162,6 @@ def dropout(tally: Tally, x: Tensor, share: float = 1) -> Tensor:
     return tally.made(x, x.shape)
 
 
-@layer
 def embedding(tally: Tally, x: Tensor, entries: int, width: int, places: int = 0, segments: int = 0) -> Tensor:
     """A vector for each token and, if there are any, for each place and each segment."""
     tally.bytes(INDEX * x.size * (1 + bool(segments)))
@@ -170,7 +171,6 @@ def embedding(tally: Tally, x: Tensor, entries: int, width: int, places: int = 0
     return tally.hold(tally.made(x, (x.size, width), wide=True))
 
 
-@layer
 def place(tally: Tally, x: Tensor, *, learned: bool = True) -> Tensor:
     """A vector added to each token; if they are learned, after a first token for the class."""
     tokens, width = x.shape
@@ -178,13 +178,11 @@ def place(tally: Tally, x: Tensor, *, learned: bool = True) -> Tensor:
     return tally.hold(tally.made(x, (tokens + learned, width), (tokens + 2 * learned) * width, wide=True))
 
 
-@layer
 def first(_: Tally, x: Tensor) -> Tensor:
     """The first token, a view: what needs it for backward keeps all tokens."""
     return x._replace(shape=x.shape[1:], whole=x.size)
 
 
-@layer
 def attention(
     tally: Tally,
     x: Tensor,
@@ -206,12 +204,11 @@ def attention(
     """
     (tokens, width), of_keys = x.shape, of_keys or heads
     size, y = size or width // heads, tally.context if crossed else x
-    q, k, v = (
-        linear(count * size, bias=biased)(tally, one)
-        for count, one, biased in ((heads, x, bias), (of_keys, y, bias and bias_keys), (of_keys, y, bias))
-    )
+    q = linear(tally, x, heads * size, bias=bias)
+    k = linear(tally, y, of_keys * size, bias=bias and bias_keys)
+    v = linear(tally, y, of_keys * size, bias=bias)
     if normed:
-        q, k = (norm("rms", share=count)(tally, one) for count, one in ((heads, q), (of_keys, k)))
+        q, k = norm(tally, q, "rms", share=heads), norm(tally, k, "rms", share=of_keys)
     mixed = tally.made(q, q.shape, wide=False)
     tally.together(x, q, k, v, mixed)
     for tensor in (q, k, v, mixed):
@@ -220,40 +217,36 @@ def attention(
     tally.scores += heads * tokens * k.shape[0]
     tally.multiply(4 * tokens * k.shape[0] * heads * size, _FUSED_BACKWARD)
     tally.cache_elements += (k.size + v.size) * cached
-    return linear(width, bias=bias_out)(tally, mixed)
+    return linear(tally, mixed, width, bias=bias_out)
 
 
-@layer
 def gated(tally: Tally, x: Tensor, width: int, name: str = "silu", *, bias: bool = False, fused: bool = False) -> Tensor:
     """A product of two projections, one of them through a function, and the projection back; fused: one matmul makes both."""
-    gate = function(name)(tally, linear(width, bias=bias)(tally, x))
-    up = linear(width, bias=bias)(tally, x)
+    gate = function(tally, linear(tally, x, width, bias=bias), name)
+    up = linear(tally, x, width, bias=bias)
     tally.keep(gate)
     tally.keep(up)
-    tally.together(
-        x, gate, up, *(tally.given(up.shape) for _ in range(1 + fused))
-    )  # with the product; half of a fused result keeps all of it
-    return linear(x.shape[-1], bias=bias)(tally, tally.made(up, up.shape))
+    beside = [tally.given(up.shape) for _ in range(1 + fused)]  # the product; half of a fused result keeps all of it
+    tally.together(x, gate, up, *beside)
+    return linear(tally, tally.made(up, up.shape), x.shape[-1], bias=bias)
 
 
-@layer
 def experts(tally: Tally, x: Tensor, count: int, chosen: int, width: int, name: str = "silu", shared: int = 0) -> Tensor:
     """Gated layers, some of which a router chooses for each token, and perhaps one more of width `shared` that all tokens go through."""
     tokens, read = x.shape
-    tally.keep(linear(count, bias=False, adapted=False)(tally, x), wide=True)  # the router's shares
+    tally.keep(linear(tally, x, count, bias=False, adapted=False), wide=True)  # the router's shares
     with tally.uncast():
-        y = gated(width, name, fused=True)(tally, tally.made(x, (tokens * chosen, read)))
+        y = gated(tally, tally.made(x, (tokens * chosen, read)), width, name, fused=True)
         tally.keep(y)
     for rows, columns in ((read, width), (read, width), (width, read)):
         tally.matrix(rows, columns, adapted=True, count=count - 1)
     tally.bytes((INDEX + FULL) * tokens * chosen)
     if shared:
-        tally.keep(gated(shared, name)(tally, x))
-        tally.keep(linear(1, bias=False, adapted=False)(tally, x))
+        tally.keep(gated(tally, x, shared, name))
+        tally.keep(linear(tally, x, 1, bias=False, adapted=False))
     return tally.made(x, x.shape, wide=False)
 
 
-@layer
 def shift(tally: Tally, x: Tensor, width: int) -> Tensor:
     """A projection of the time embedding of this width, added to each channel."""
     tally.matrix(width, x.shape[0], adapted=False)
@@ -261,7 +254,6 @@ def shift(tally: Tally, x: Tensor, width: int) -> Tensor:
     return tally.made(x, x.shape, parameters=x.shape[0])
 
 
-@layer
 def context(tally: Tally, x: Tensor, name: str, height: int, width: int, body: Rows = (), *, stride: int = 1) -> Tensor:
     """A second input, which crossed attention reads, perhaps through layers of its own whose strides divide its width by `stride`."""
     shape = tally.beside[name] = height, stride * width
@@ -269,54 +261,47 @@ def context(tally: Tally, x: Tensor, name: str, height: int, width: int, body: R
     return x
 
 
-@layer
 def time(tally: Tally, x: Tensor, reads: int, width: int) -> Tensor:
     """The time embedding: a dense layer to this width and another one."""
-    run((linear(width), function("silu"), linear(width)), tally, tally.given((reads,)))
+    run((("linear", width), ("function", "silu"), ("linear", width)), tally, tally.given((reads,)))
     return x
 
 
-@layer
 def residual(tally: Tally, x: Tensor, body: Rows, shortcut: Rows = (), *, matched: bool = False) -> Tensor:
     """The sum of layers and of what they read, perhaps through other layers: if `matched`, a 1x1 convolution where the number of channels differs."""
     with tally.holding(x):
         y = run(body, tally, x)
         with tally.holding(y):
-            past = run((conv(y.shape[0], 1),) if matched and x.shape != y.shape else shortcut, tally, x)
+            past = run([("conv", y.shape[0], 1)] if matched and x.shape != y.shape else shortcut, tally, x)
         whole = tally.made(y, y.shape, wide=x.wide or y.wide)
         tally.together(y, past, whole)
     return whole
 
 
-@layer
 def called(tally: Tally, x: Tensor, body: Rows) -> Tensor:
     """Layers of a function whose caller holds what it passes."""
     with tally.holding(x):
         return run(body, tally, x)
 
 
-@layer
 def branch(tally: Tally, x: Tensor) -> Tensor:
     """What goes on to the next layer, and past it to a `join`."""
     tally.branches.append(x)
     return x
 
 
-@layer
 def join(tally: Tally, x: Tensor) -> Tensor:
     """The channels of the last branch that was not joined, beside those of `x`."""
     past = tally.branches.pop()
     return tally.made(x, (past.shape[0] + x.shape[0], *past.shape[1:]), wide=past.wide or x.wide)
 
 
-@layer
 def block(tally: Tally, x: Tensor, body: Rows) -> Tensor:
     """Layers that checkpointing recomputes together and sharding gathers together."""
     with tally.block(x):
         return run(body, tally, x)
 
 
-@layer
 def loss(tally: Tally, x: Tensor, *, squares: bool = False) -> Tensor:
     """The loss: cross entropy over the last dimension, or a mean of squares. The loop holds what the model returns, as in `outputs.loss.backward()`."""
     y = x if squares else tally.given(x.shape)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pkgutil import get_data
 from typing import Annotated, Any
 
@@ -12,11 +12,9 @@ import msgspec
 
 from gpudoctor.amounts import count
 from gpudoctor.errors import UsageError
-from gpudoctor.fit import layers
 from gpudoctor.fit.counted import USUAL, Network, Sample
-from gpudoctor.fit.layers import FUNCTIONS
+from gpudoctor.fit.layers import FUNCTIONS, Rows
 from gpudoctor.fit.model import Model
-from gpudoctor.fit.tally import Row, Rows
 from gpudoctor.nearest import suggestion
 from gpudoctor.typed import converted, from_json
 
@@ -127,11 +125,10 @@ def _checked(name: str, field: str, value: object, usual: object) -> Any:
         raise UsageError(f"{name} does not describe a model: {error} for `{field}`.") from None
 
 
-def rows_of(described: Iterable[list[Any]], sizes: Mapping[str, Any]) -> Rows:
-    """Return the rows of [kind, sizes…, {named sizes}], of ["times", N, rows] and of parts, whose sizes are added to the others."""
-    rows: list[Row] = []
+def rows_of(described: Rows, sizes: Mapping[str, Any]) -> Rows:
+    """Return rows with "$width" as the size that it names, and what ["times", N, rows] and parts stand for; the sizes of a part are added to the others."""
+    rows: list[Sequence[Any]] = []
     for kind, *values in described:
-        named = values.pop() if values and isinstance(values[-1], dict) else {}
         given = [_given(one, sizes) for one in values]
         if kind == "times":
             rows += given[1] * given[0]
@@ -141,14 +138,16 @@ def rows_of(described: Iterable[list[Any]], sizes: Mapping[str, Any]) -> Rows:
         elif kind.startswith("$"):
             rows += sizes[kind[1:]]
         else:
-            rows.append(getattr(layers, kind)(*given, **{size: _given(one, sizes) for size, one in named.items()}))
-    return tuple(rows)
+            rows.append((kind, *given))
+    return rows
 
 
 def _given(value: Any, sizes: Mapping[str, Any]) -> Any:
-    """Return rows for their description, and the size that "$width" names; 0 for one that a family does not have."""
+    """Return the rows, named sizes or size of a description; 0 for a size that a family does not have."""
     if isinstance(value, list):
         return rows_of(value, sizes)
+    if isinstance(value, dict):
+        return {name: _given(one, sizes) for name, one in value.items()}
     return sizes.get(value[1:], 0) if isinstance(value, str) and value.startswith("$") else value
 
 

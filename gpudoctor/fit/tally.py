@@ -1,15 +1,12 @@
-"""What the layers of a network add up to, for one sample. A network is a tuple of rows."""
+"""What the layers of a network add up to, for one sample."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import wraps
 from math import prod
-from typing import Any, Concatenate, NamedTuple, ParamSpec
-
-import msgspec
+from typing import NamedTuple
 
 from gpudoctor.fit.model import Activations, Affine, Moments, corners
 
@@ -17,7 +14,6 @@ FULL, HALF, FP8 = 4, 2, 1 + 1 / 32
 """Bytes of a number in FP32, in BF16 or FP16, and in FP8 with a scale of a byte for 32 as in MXFP8. Scales of whole tensors need less."""
 INDEX = 8
 """Bytes of an index: of a token, a label, a maximum."""
-_Sizes = ParamSpec("_Sizes")
 
 
 class Tensor(NamedTuple):
@@ -204,30 +200,3 @@ class Tally:
             inference=Affine(self.width * self._working),
             moved=self._moved,
         )
-
-
-class Row(msgspec.Struct, frozen=True):
-    """A layer, or several in a structure: the function of its kind, and its sizes."""
-
-    kind: Callable[..., Tensor]
-    sizes: tuple[Any, ...]
-    named: dict[str, Any]
-
-    def __call__(self, tally: Tally, x: Tensor) -> Tensor:
-        """Add it to a tally; return what it makes of a tensor."""
-        return self.kind(tally, x, *self.sizes, **self.named)
-
-
-Rows = tuple[Row, ...]
-
-
-def layer(kind: Callable[Concatenate[Tally, Tensor, _Sizes], Tensor]) -> Callable[_Sizes, Row]:
-    """Return the function that makes rows of this kind from their sizes."""
-    return wraps(kind)(lambda *sizes, **named: Row(kind, sizes, named))
-
-
-def run(rows: Rows, tally: Tally, x: Tensor) -> Tensor:
-    """Add layers that follow one another."""
-    for row in rows:
-        x = row(tally, x)
-    return x

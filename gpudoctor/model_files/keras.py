@@ -7,9 +7,9 @@ from typing import Any
 
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.counted import Network, Sample
-from gpudoctor.fit.layers import FUNCTIONS, conv, dropout, embedding, flatten, function, linear, loss, norm, pool, poolto
+from gpudoctor.fit.layers import FUNCTIONS, Rows, run
 from gpudoctor.fit.model import Model
-from gpudoctor.fit.tally import Rows, Tally, Tensor, layer, run
+from gpudoctor.fit.tally import Tally, Tensor
 
 _MERGES = {"Add", "Subtract", "Multiply", "Average", "Maximum"}
 _MOST = 1 << 20
@@ -20,13 +20,12 @@ def of_keras(name: str, document: Mapping[str, Any], sample: Sample) -> Model:
     try:
         layers = document["config"]["layers"]
         shape = _shape(next(shape for shape in (_input(one) for one in layers) if shape))
-        rows, assumed = (_graph(name, layers), loss()), "Activations are counted as PyTorch keeps them, not Keras."
+        rows, assumed = ((_graph, name, layers), ("loss",)), "Activations are counted as PyTorch keeps them, not Keras."
         return Network(rows, shape, "its configuration", assumptions=(assumed,)).model(name, sample)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, StopIteration):
         raise UsageError(f"{name} has no Sequential or Functional model that can be read.") from None
 
 
-@layer
 def _graph(tally: Tally, x: Tensor, name: str, layers: list[Any]) -> Tensor:
     """Layers by name, each of which reads the outputs of others, or of the one before it."""
     made: dict[str, Tensor] = {}
@@ -49,7 +48,7 @@ def _made(name: str, tally: Tally, one: Mapping[str, Any], read: list[Tensor]) -
     rows, after = _KINDS[kind](config, x), config.get("activation")
     if isinstance(after, str) and after not in FUNCTIONS:
         raise UsageError(f"{name} has the function {after[:40]!r}, which is not counted.")
-    return run((*rows, function(after)) if isinstance(after, str) and after != "linear" else rows, tally, x)
+    return run((*rows, ("function", after)) if isinstance(after, str) and after != "linear" else rows, tally, x)
 
 
 def _read(node: object) -> Iterator[str]:
@@ -91,28 +90,28 @@ def _biased(config: Mapping[str, Any]) -> bool:
 
 
 def _conv(config: Mapping[str, Any], out: int, groups: int) -> Rows:
-    return (conv(out, *_window(config, config["kernel_size"], config["strides"]), bias=_biased(config), groups=groups),)
+    return (("conv", out, *_window(config, config["kernel_size"], config["strides"]), {"bias": _biased(config), "groups": groups}),)
 
 
 def _pool(config: Mapping[str, Any], *, maximum: bool) -> Rows:
-    return (pool(*_window(config, config["pool_size"], config.get("strides") or config["pool_size"]), maximum=maximum),)
+    return (("pool", *_window(config, config["pool_size"], config.get("strides") or config["pool_size"]), {"maximum": maximum}),)
 
 
 _Kind = Callable[[Mapping[str, Any], Tensor], Rows]
 _PASSED = ("InputLayer", "Rescaling", "Normalization", "RandomFlip", "RandomRotation", "RandomZoom", "Activation")
 _KINDS: dict[str, _Kind] = {
     **dict.fromkeys(_PASSED, lambda _, __: ()),
-    "Dense": lambda config, _: (linear(_size(config["units"]), bias=_biased(config), adapted=False),),
+    "Dense": lambda config, _: (("linear", _size(config["units"]), {"bias": _biased(config), "adapted": False}),),
     "Conv2D": lambda config, _: _conv(config, _size(config["filters"]), _size(config.get("groups", 1))),
     "DepthwiseConv2D": lambda config, x: _conv(config, x.shape[0], x.shape[0]),
     "MaxPooling2D": lambda config, _: _pool(config, maximum=True),
     "AveragePooling2D": lambda config, _: _pool(config, maximum=False),
-    "GlobalAveragePooling2D": lambda _, __: (poolto(1), flatten()),
-    "BatchNormalization": lambda _, x: (norm("batch" if len(x.shape) == 3 else "layer"),),
-    "LayerNormalization": lambda _, __: (norm("layer"),),
-    "Embedding": lambda config, _: (embedding(_size(config["input_dim"]), _size(config["output_dim"])),),
-    "ReLU": lambda _, __: (function("relu"),),
-    "Flatten": lambda _, __: (flatten(),),
-    "Dropout": lambda _, __: (dropout(),),
+    "GlobalAveragePooling2D": lambda _, __: (("poolto", 1), ("flatten",)),
+    "BatchNormalization": lambda _, x: (("norm", "batch" if len(x.shape) == 3 else "layer"),),
+    "LayerNormalization": lambda _, __: (("norm", "layer"),),
+    "Embedding": lambda config, _: (("embedding", _size(config["input_dim"]), _size(config["output_dim"])),),
+    "ReLU": lambda _, __: (("function", "relu"),),
+    "Flatten": lambda _, __: (("flatten",),),
+    "Dropout": lambda _, __: (("dropout",),),
 }
 """The rows of each kind of Keras layer, without its activation."""

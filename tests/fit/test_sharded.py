@@ -12,10 +12,9 @@ import pytest
 from gpudoctor.fit.accounting import moments
 from gpudoctor.fit.asked import Asked
 from gpudoctor.fit.counted import Network
-from gpudoctor.fit.layers import block, function, linear, loss
 
-BLOCK = block((linear(1024), function("relu"), linear(512)))
-MODEL = Network((linear(512), *(BLOCK,) * 4, linear(10), loss()), (256,)).model("net")
+BLOCK = ("block", (("linear", 1024), ("function", "relu"), ("linear", 512)))
+MODEL = Network((("linear", 512), *(BLOCK,) * 4, ("linear", 10), ("loss",)), (256,)).model("net")
 PROGRAM = """
 import json, os, sys
 import torch
