@@ -67,7 +67,7 @@ class Network(msgspec.Struct, frozen=True):
         shape = sample.shape(self.sample, name, fixed=self.fixed, most=self.most)
         tally, half, fp8 = tallies = Tally(FULL), Tally(HALF), Tally(HALF, fp8=True)
         for one in tallies:
-            run(self.rows, one, one.entered(shape))
+            run(self.rows, one, one.hold(one.given(shape)))
         own = f"{shape[0]} tokens" if len(shape) == 1 else f"image {'x'.join(map(str, shape))}"
         return Model(
             name=name,

@@ -257,7 +257,7 @@ def shift(tally: Tally, x: Tensor, width: int) -> Tensor:
 def context(tally: Tally, x: Tensor, name: str, height: int, width: int, body: Rows = (), *, stride: int = 1) -> Tensor:
     """A second input, which crossed attention reads, perhaps through layers of its own whose strides divide its width by `stride`."""
     shape = tally.beside[name] = height, stride * width
-    tally.context = run(body, tally, tally.entered(shape))
+    tally.context = run(body, tally, tally.hold(tally.given(shape)))
     return x
 
 

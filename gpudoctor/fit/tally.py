@@ -76,10 +76,6 @@ class Tally:
         self._made += 1
         return Tensor(self._made, self._block, shape)
 
-    def entered(self, shape: tuple[int, ...]) -> Tensor:
-        """Return a tensor that is given to the network, whose caller holds it."""
-        return self.hold(self.given(shape))
-
     def made(self, x: Tensor, shape: tuple[int, ...], parameters: int = 0, *, wide: bool | None = None, head: bool = False) -> Tensor:
         """Return a layer's output, as wide as its input unless stated, and count the parameters that are in no matrix.
 

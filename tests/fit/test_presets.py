@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.counted import Sample
-from gpudoctor.fit.presets import PRESETS, model
+from gpudoctor.fit.presets import PRESETS, TABLE, model
 from tests.fit.models import preset
 
 PUBLISHED = {
@@ -58,6 +61,29 @@ def test_a_step_costs_at_most_three_and_a_half_forward_passes_and_checkpointing_
     for activations in (found.full, found.half):
         assert activations
         assert 0 < activations.checkpointed.per_sample <= activations.kept.per_sample
+
+
+def sizes_in(described: Any) -> Iterator[str]:
+    """Yield the names of sizes in rows: "$width"."""
+    if isinstance(described, str) and described.startswith("$"):
+        yield described[1:]
+    for one in described.values() if isinstance(described, dict) else described if isinstance(described, list) else ():
+        yield from sizes_in(one)
+
+
+@pytest.mark.parametrize("part", TABLE.parts)
+def test_a_part_names_sizes_of_its_own_or_fields_of_a_configuration(part: str) -> None:
+    """A size that a family does not have is 0, so a misspelt one would be too."""
+    names, *rows = TABLE.parts[part]
+    assert {*sizes_in(rows)} <= {*names, *(field for family in TABLE.families.values() for field in family.usual)}
+
+
+@pytest.mark.parametrize("kind", TABLE.families)
+def test_a_family_names_fields_that_its_class_reads(kind: str) -> None:
+    family = TABLE.families[kind]
+    assert {*sizes_in(family.rows), *sizes_in(list(family.sample))} <= {*family.usual} | (
+        {"mlp_bias"} if family.counts == "ForCausalLM" else set()
+    )
 
 
 def test_the_text_that_a_diffusion_model_attends_to_has_no_gradient() -> None:
