@@ -92,9 +92,7 @@ def _cuda_builds(matrix: Matrix, spec: FrameworkSpec, wanted: Requirement, platf
 
 def _with_cuda_of_the_system(matrix: Matrix, spec: FrameworkSpec, wanted: Requirement, platform: str) -> Iterator[Candidate]:
     """Yield the CUDA builds from before the extra that installs CUDA."""
-    rows = {str(row.release): row for row in matrix.releases(wanted.name, platform)}
-    for release in _releases(matrix, wanted, platform):
-        row = rows[release.release]
+    for row, release in _releases(matrix, wanted, platform):
         if (
             row.accelerator == "cuda"
             and row.built_with_cuda is not None
@@ -120,10 +118,7 @@ def _has_asked_extra(build: GpuBuild, wanted: Requirement, spec: FrameworkSpec) 
 
 def _cpu_builds(matrix: Matrix, spec: FrameworkSpec, wanted: Requirement, platform: str) -> Iterator[Candidate]:
     """Yield releases for a machine without a GPU: the build without CUDA, if the framework's own index has one."""
-    for release in _releases(matrix, wanted, platform):
-        row = next(
-            row for row in matrix.releases(release.name) if str(row.release) == release.release and row.platform in {platform, "any"}
-        )
+    for row, release in _releases(matrix, wanted, platform):
         tag = CPU if spec.wheel_index and row.accelerator == "cuda" else ""
         yield msgspec.structs.replace(release, cuda=None, tag=tag, pythons=_pythons(matrix, spec, row, platform))
 
@@ -132,18 +127,16 @@ def _of_package(matrix: Matrix, wanted: Requirement, platform: str, *, gpu: bool
     """Yield the releases of a package, with the extras that it needs unless the user names some."""
     rows = matrix.releases(wanted.name, platform)
     frameworks = extras.frameworks_of(rows) if rows and not framework_of(wanted.name) else ()
-    by_release = {str(row.release): row for row in rows}
-    for release in _releases(matrix, wanted, platform):
-        row = by_release[release.release]
+    for row, release in _releases(matrix, wanted, platform):
         named = release.extras or extras.needed(row, frameworks, gpu=gpu)
         yield msgspec.structs.replace(release, extras=named, active=extras.reached(row, named))
 
 
-def _releases(matrix: Matrix, wanted: Requirement, platform: str) -> Iterator[Candidate]:
-    """Yield the releases of a package on the default index."""
+def _releases(matrix: Matrix, wanted: Requirement, platform: str) -> Iterator[tuple[FrameworkRelease, Candidate]]:
+    """Yield the releases of a package on the default index, each with its row."""
     for row in reversed(matrix.releases(wanted.name, platform)):
         if row.accelerator != STUB and satisfies(_public(row, wanted), wanted.specifier) is True:
-            yield Candidate(
+            candidate = Candidate(
                 name=wanted.name,
                 release=str(row.release),
                 extras=wanted.extras,
@@ -152,6 +145,7 @@ def _releases(matrix: Matrix, wanted: Requirement, platform: str) -> Iterator[Ca
                 cuda=row.built_with_cuda,
                 metal=row.accelerator == METAL,
             )
+            yield row, candidate
 
 
 def _has_cuda_extras(candidate: Candidate) -> bool:
