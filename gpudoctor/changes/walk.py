@@ -8,11 +8,10 @@ from typing import Any
 import msgspec
 
 from gpudoctor.changes.matching import ItemNames, pairs
-from gpudoctor.snapshot import TEXT, Cause, Fact, Missing, Snapshot
+from gpudoctor.snapshot import TEXT, Cause, Fact, Missing, Snapshot, is_unasked
 from gpudoctor.snapshot.volatile import VOLATILE
 
-_UNASKED = frozenset({Cause.NOT_ASKED, Cause.NOT_STATED})
-UNREAD = frozenset({Cause.DENIED, Cause.TIMED_OUT, Cause.FAILED, Cause.CRASHED, Cause.LOST, *_UNASKED})
+UNREAD = frozenset({Cause.DENIED, Cause.TIMED_OUT, Cause.FAILED, Cause.CRASHED, Cause.LOST, Cause.NOT_ASKED, Cause.NOT_STATED})
 """Causes that say nothing about the machine."""
 ABOUT_THE_FILE = frozenset({"version", "created", "origin", "remarks", "text_log"})
 
@@ -50,7 +49,7 @@ class Difference(msgspec.Struct, frozen=True):
     @property
     def uncompared(self) -> bool:
         """Whether one of the two was never asked for this fact."""
-        return any(isinstance(value, Missing) and value.cause in _UNASKED for value in (self.before, self.after))
+        return is_unasked(self.before) or is_unasked(self.after)
 
     @property
     def unread_after(self) -> bool:
@@ -96,7 +95,7 @@ class Walk:
                 yield from self._value(one.get(key), other.get(key), (*way, PathStep(key, None, item=True)), owner, volatile=volatile)
         elif _is_list(one, other):
             yield from self._list(one, other, way, owner, volatile=volatile)
-        elif not _both_unasked(one, other):
+        elif not (is_unasked(one) and is_unasked(other)):
             yield Difference(way, one, other, owner, volatile)
 
     def _list(
@@ -124,7 +123,3 @@ def _is_list(one: Any, other: Any) -> bool:
     """Return whether both are lists of structs; lists of words are compared as a whole."""
     both = isinstance(one, tuple) and isinstance(other, tuple)
     return both and all(isinstance(item, msgspec.Struct) for item in (*one, *other))
-
-
-def _both_unasked(one: Any, other: Any) -> bool:
-    return all(isinstance(value, Missing) and value.cause in _UNASKED for value in (one, other))

@@ -27,7 +27,7 @@ from gpudoctor.findings import (
     Subject,
     SubjectKind,
 )
-from gpudoctor.snapshot import Cause, Missing, Pci
+from gpudoctor.snapshot import Missing, Pci, is_absent, is_unasked
 
 
 class RuleRun(msgspec.Struct, frozen=True):
@@ -117,11 +117,10 @@ def _run(rule: Rule, view: AnyView, subject: Subject, machine: MachineView) -> R
 
 def _ignorance(ignorance: CouldNotTell, machine: MachineView) -> OutcomeKind:
     """Return the outcome of not knowing; a driver that is absent on a machine without a GPU is not applicable."""
-    cause = ignorance.missing.cause
-    if cause in {Cause.NOT_ASKED, Cause.NOT_STATED}:
+    if is_unasked(ignorance.missing):
         return OutcomeKind.NOT_ASKED
     nothing_to_drive = not machine.hardware and machine.site.has_pci and isinstance(machine.observed.pci, Pci)
-    if cause is Cause.ABSENT and ignorance.rung is not None and nothing_to_drive:
+    if is_absent(ignorance.missing) and ignorance.rung is not None and nothing_to_drive:
         return OutcomeKind.NOT_APPLICABLE
     return OutcomeKind.COULD_NOT_TELL
 

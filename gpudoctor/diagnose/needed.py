@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.fabric import fabric_of
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import SPECIAL, without
 from gpudoctor.findings import Policy
-from gpudoctor.snapshot import TEXT, Cause, Missing, NvmlGpu, Platform, Snapshot, TextLog, is_absent
+from gpudoctor.snapshot import TEXT, Missing, NvmlGpu, Platform, Snapshot, TextLog, is_absent, is_unasked
 
-_UNSTATED = {Cause.NOT_ASKED, Cause.NOT_STATED}
 _IMPLIED = frozenset(("libraries", "libcuda"))
 """Sections in whose place stated packages speak: they bring libraries, and cuda-compat a libcuda."""
 _IDENTITY = frozenset(("index", "address", "uuid", "name", "compute_capability", "memory_total"))
@@ -47,7 +45,7 @@ def _lacking(machine: MachineView) -> Iterator[str]:
     if isinstance(seen.text_log, TextLog) or machine.supposed:
         yield from _unstated(machine)
         return
-    if _is_unstated(seen.smoke):
+    if is_unasked(seen.smoke):
         yield "smoke"
     if not isinstance(seen.frameworks, Missing) and all(framework.cuda_build is False for framework in seen.frameworks):
         yield "cuda_build"
@@ -99,15 +97,11 @@ def _unstated(machine: MachineView) -> Iterator[str]:
         yield "gpu_states"
     implied = _IMPLIED if machine.supposed else frozenset[str]()
     for section in Snapshot.__struct_fields__:
-        if section not in implied and _is_unstated(getattr(machine.observed, section)):
+        if section not in implied and is_unasked(getattr(machine.observed, section)):
             yield section
 
 
 def _is_any_state_known(machine: MachineView) -> bool:
     """Return whether anything is known of a GPU but which one it is; a query that failed is known too."""
-    known = (gpu.observed.nvml for gpu in machine.gpus if not _is_unstated(gpu.observed.nvml))
-    return any(not isinstance(gpu, NvmlGpu) or not all(_is_unstated(getattr(gpu, field)) for field in _STATE) for gpu in known)
-
-
-def _is_unstated(fact: Any) -> bool:
-    return isinstance(fact, Missing) and fact.cause in _UNSTATED
+    known = (gpu.observed.nvml for gpu in machine.gpus if not is_unasked(gpu.observed.nvml))
+    return any(not isinstance(gpu, NvmlGpu) or not all(is_unasked(getattr(gpu, field)) for field in _STATE) for gpu in known)

@@ -24,7 +24,7 @@ from gpudoctor.findings import ENVIRONMENT, Subject, SubjectKind, Unchecked
 from gpudoctor.frameworks import ADDONS, CATALOGUE, spec_of, stack_of
 from gpudoctor.matrix import Resolved
 from gpudoctor.matrix.tables import DRIVERS, TABLE_OF
-from gpudoctor.snapshot import NOT_ASKED, SUPPOSED, Cause, Distribution, Fact, Framework, Libraries, Missing, Platform
+from gpudoctor.snapshot import NOT_ASKED, SUPPOSED, Cause, Distribution, Fact, Framework, Libraries, Missing, Platform, is_unasked
 from gpudoctor.snapshot.distributions import near
 
 _UNREAD = (
@@ -78,7 +78,7 @@ def _untrainable(machine: MachineView) -> Iterator[Unchecked]:
 def _interpreter(machine: MachineView) -> Iterator[Unchecked]:
     """The environment, if the examined interpreter could not be read."""
     unknown = next((missing for missing in (machine.observed.python, machine.observed.frameworks) if isinstance(missing, Missing)), None)
-    if unknown is not None and unknown.cause not in {Cause.NOT_ASKED, Cause.NOT_STATED}:
+    if unknown is not None and not is_unasked(unknown):
         yield Unchecked(ENVIRONMENT, "the Python environment", unknown.reason)
 
 

@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.gpu_code import xray
 from gpudoctor.findings import Unchecked
-from gpudoctor.snapshot import Cause, Framework, Libraries, Missing, is_absent
-
-_NOT_ASKED = {Cause.NOT_ASKED, Cause.NOT_STATED}
+from gpudoctor.snapshot import Cause, Framework, Libraries, Missing, is_absent, is_unasked
 
 
 def unexamined(machine: MachineView) -> Iterator[Unchecked]:
@@ -26,11 +24,11 @@ def _why(framework: Framework, libraries: Libraries | Missing) -> str:
     """Return why a framework's libraries are unknown; empty if they are known or the X-ray was not asked for."""
     seen = xray(framework, libraries)
     if isinstance(libraries, Missing) and libraries.cause is not Cause.ABSENT:
-        return "" if libraries.cause in _NOT_ASKED else libraries.reason
+        return "" if is_unasked(libraries) else libraries.reason
     if seen is None:
         return framework.location.reason if isinstance(framework.location, Missing) else "the X-ray did not examine them"
     if isinstance(seen.uses, Missing):
-        return "" if seen.uses.cause in _NOT_ASKED else seen.uses.reason
+        return "" if is_unasked(seen.uses) else seen.uses.reason
     if not seen.uses and not seen.broken:
         return seen.code.reason if isinstance(seen.code, Missing) else ""
     unread = (use.file for use in seen.uses if use.vital and isinstance(use.file, Missing) and use.file.cause is not Cause.ABSENT)

@@ -111,6 +111,7 @@ from gpudoctor.snapshot.values import (
     Real,
     Supposed,
     is_absent,
+    is_unasked,
     normalise_address,
     readable,
 )

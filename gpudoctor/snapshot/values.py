@@ -61,6 +61,11 @@ def is_absent(value: object) -> TypeGuard[Missing]:
     return isinstance(value, Missing) and value.cause is Cause.ABSENT
 
 
+def is_unasked(value: object) -> TypeGuard[Missing]:
+    """Return whether nobody asked for a value, or a text or combination does not state it."""
+    return isinstance(value, Missing) and value.cause in {Cause.NOT_ASKED, Cause.NOT_STATED}
+
+
 class Fact(Observed, frozen=True):
     """A text with the place where it was read."""
 

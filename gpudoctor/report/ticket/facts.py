@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from gpudoctor.snapshot import Cause, Fact, Missing, Parameter, Snapshot
+from gpudoctor.snapshot import Cause, Fact, Missing, Parameter, Snapshot, is_unasked
 
 _ABOUT = {"version", "created", "origin", "remarks"}
 """Fields of a snapshot that are no observation."""
-_NOT_LOOKED_AT = {Cause.NOT_ASKED, Cause.NOT_STATED}
-_SILENT = {*_NOT_LOOKED_AT, Cause.ABSENT, Cause.UNSUPPORTED}
+_SILENT = {Cause.ABSENT, Cause.UNSUPPORTED}
 """Of a single value; that a whole section is absent is worth a line."""
 _LINE = 300
 """Letters of a value that are shown; the JSON report has all."""
@@ -36,7 +35,7 @@ def sections(snapshot: Snapshot) -> list[FactSection]:
 def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
     """Yield every value within `value` with its path."""
     if isinstance(value, Missing):
-        if value.cause not in (_SILENT if name else _NOT_LOOKED_AT):
+        if not is_unasked(value) and not (name and value.cause in _SILENT):
             yield name, f"{value.cause}: {value.reason}"
     elif isinstance(value, Fact):
         yield name, f"{_shown(value.value)} [{value.where}]"
