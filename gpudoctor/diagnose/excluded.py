@@ -112,6 +112,16 @@ def _is_driver_loaded(machine: MachineView) -> bool:
     return _has_module(machine, "nvidia") or (isinstance(nvml, Nvml) and isinstance(nvml.driver_version, str))
 
 
+def _is_bound(machine: MachineView) -> bool:
+    """Return whether NVIDIA's driver has every NVIDIA GPU on the PCI bus, and there are some."""
+    gpus = [device for device in known(machine.observed.pci).devices if device.is_nvidia_gpu]
+    return bool(gpus) and all(gpu.driver == "nvidia" for gpu in gpus)
+
+
+def _is_bound_outside_slurm(machine: MachineView) -> bool:
+    return _is_bound(machine) and not _logs(machine, UNDER_SLURM)
+
+
 def _is_gpu_seen(machine: MachineView) -> bool:
     return any(framework.observed.sees_gpu is True for framework in machine.frameworks)
 
@@ -255,6 +265,15 @@ def _has_free_memory(machine: MachineView) -> bool:
     return any(int(match[1]) > int(match[2]) / 2 for match in found if match)
 
 
+_BRAKE = expression(r"Power Brake Slowdown\s{0,40}: Active")
+
+
+def _has_its_power(machine: MachineView) -> bool:
+    """Return whether every GPU has its default power limit, at which a GPU at work holds its clocks down, and no brake is on."""
+    gpus = machine.gpus
+    return bool(gpus) and all(gpu.power_limit >= gpu.power_limit_default for gpu in gpus) and not _logs(machine, _BRAKE)
+
+
 _OTHER_MODULE = expression(
     r"could not insert (?:module )?'?(?:[^\s']{0,80}/)?(?!nvidia)[a-z][\w-]{2,30}(?:\.ko)?'?: |/var/lib/dkms/(?!nvidia)[a-z]|\bdkms\b[^\n]{0,80}\s(?!nvidia)[a-z][\w-]{2,30}/v?\d|^\s{0,4}(?!nvidia)[a-z][\w-]{2,30}/v?\d|DKMS module:? '?(?!nvidia)[a-z]"
 )
@@ -296,17 +315,19 @@ _ARM_WHEEL = expression(r"_aarch64\.whl is not a supported wheel")
 _MANAGES_FABRIC = (lambda machine: known(machine.observed.fabric_manager).running is True, _has_no_switch, _is_registered)
 _FACTS: dict[str, tuple[Question, ...]] = {
     "wsl-linux-driver-installed": (_is_nowhere_near_wsl,),
-    "no-gpu": (_is_gpu_seen,),
+    "no-gpu": (_is_gpu_seen, _is_bound),
     "no-driver": (_is_driver_loaded, _is_gpu_seen, _says(_ELSEWHERE)),
     # GKE mounts the driver's libraries into a container that is given a GPU, in a folder that the loader does not search
     "container-no-gpu-access": (_is_gpu_seen, _hints("libcuda-not-on-loader-path"), _says(_ANSWERS_INSIDE)),
-    "scheduler-gpu-not-allocated": (_is_seen_without(UNDER_SLURM), requests_one),
+    "scheduler-gpu-not-allocated": (_is_seen_without(UNDER_SLURM), requests_one, _is_bound_outside_slurm),
     "windows-native-no-gpu": (had_cuda_on_windows,),
     "device-permission-denied": (_is_seen_without(_OF_USERS), _may_open_all),
     "cuda-visible-devices-masked": (_sees_despite_mask, _did_not_help("cuda-visible-devices-masked")),
     "ld-library-path-shadowing": (_did_not_help("ld-library-path-shadowing"),),
     "nccl-p2p-acs-iommu": (_did_not_help("nccl-p2p-acs-iommu"),),
     "kernel-module-not-built": (lambda machine: bool(known(machine.kernel_modules.installed)), _is_driver_loaded, of_another_module),
+    "vfio-bound": (_is_bound,),
+    "nova-loaded": (_is_bound,),
     "nouveau-loaded": (_is_driver_loaded, _says(_NONE_FOUND)),
     "secure-boot-unsigned-module": (lambda machine: machine.kernel_modules.secure_boot is False, _is_driver_loaded, of_another_module),
     "uvm-not-loaded": (lambda machine: _has_module(machine, "nvidia_uvm"),),
@@ -321,6 +342,7 @@ _FACTS: dict[str, tuple[Question, ...]] = {
     "vgpu-unlicensed": (_are_physical,),
     # a driver for Linux hides the Windows driver's libraries
     "wsl-driver-stack-broken": (_hints("wsl-linux-driver-installed"),),
+    "power-throttled": (_has_its_power,),
     "gpu-too-new-for-build": (knows_gpus_since_long,),
     "gpu-lacks-bf16": (_computes_bf16,),
     "cpu-lacks-avx": (_says(_HAS_AVX),),

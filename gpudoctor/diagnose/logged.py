@@ -44,6 +44,8 @@ _BUT = expression(
     r"(?i)\b(?:true|works?|sees?|recogni[sz]es?|detects?|finds?|found|gpu:0)\b[^\n.]{0,40}\b(?:but|however|yet|while|whereas|although)\b"
 )
 """A sentence that sets what one program sees against what another says."""
+_WITH_TIME_OR_PROCESS = expression(r"\[ {0,5}\d{1,7}\.\d{6}\] |nvidia-[\w-]{2,20}\[\d{1,9}\]: ")
+"""A line of a system's log: what it says was so when the machine started, and facts may be newer."""
 _SILENT = frozenset({OutcomeKind.NOT_ASKED, OutcomeKind.COULD_NOT_TELL})
 """Outcomes that leave a cause open."""
 _FAIL_TO_IMPORT = frozenset(
@@ -146,7 +148,8 @@ class LogReading:
         why = self._support(sign, causes) | on_platform
         if signature.needs_support and not why and _USUAL in possible and self._may_be_usual(sign):
             return _THE_USUAL
-        if (signature.needs_support and not why) or (not possible and (signature.needs_support or signature.vague)):
+        is_past = _WITH_TIME_OR_PROCESS.match(sign.line) is not None
+        if (signature.needs_support and not why) or (not possible and (signature.needs_support or signature.vague or is_past)):
             return None
         judged = [run for run in runs if not of_other or run.rule.about is not SubjectKind.FRAMEWORK]
         likely = causes if len(causes) == 1 else [name for name in causes if name in why or _is_open(by_name[name], judged)]

@@ -17,6 +17,7 @@ from gpudoctor.signatures.phrases import meant
 from gpudoctor.signatures.table import SIGNATURES
 
 FORMS: Final = tuple((reader.name, form) for reader in READERS for form in reader.forms)
+_OF_KERNEL: Final = tuple(reader.of_kernel for reader in READERS for _ in reader.forms)
 STATED, FAULT, HINT, NOISE = range(4)
 _TABLES: Final = (
     tuple(form.pattern for _, form in FORMS),
@@ -67,7 +68,7 @@ def _hits(forms: LineForms, every: Sequence[Variant]) -> Iterator[Hit]:
         variant = every[number]
         table, row = _PLACES[place]
         said = (table, row) in _SAID
-        if variant.is_translated and not said:
+        if (variant.is_translated and not said) or (variant.line.by_kernel and table == STATED and not _OF_KERNEL[row]):
             continue
         match = first if table == NOISE else meant(first, said=said)
         if match is None or (variant.is_other and not _is_new(variant, match, table, plain)):

@@ -7,8 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from gpudoctor.errors import UsageError
 from gpudoctor.expressions import expression
+from gpudoctor.read.bug_report import of_this_start
 from gpudoctor.read.east_asian import spaced
+from gpudoctor.read.kernel_lines import are_by_kernel
 from gpudoctor.read.prefixes import without_prefixes
+from gpudoctor.read.related import related
 from gpudoctor.read.statements import Line
 
 LARGEST = 20 << 20
@@ -38,8 +41,10 @@ def lines_of(data: bytes, name: str, file: str = "") -> list[Line]:
         raise UsageError(
             f"{name} has more than {LARGEST >> 20} MB, and gpudoctor reads up to {LARGEST >> 20} MB; cut out the part around the error."
         )
-    seen = _seen_lines(data)
-    return list(_different([_single(spaced(line)) for line in without_prefixes(seen)], [len(line) for line in seen], file))
+    seen = list(of_this_start(_seen_lines(data)))
+    bare = [_single(spaced(line)) for line in without_prefixes(seen)]
+    by_kernel = are_by_kernel(seen, bare)
+    return list(_different(related(bare, by_kernel), [len(line) for line in seen], by_kernel, file))
 
 
 def plain_lines(data: bytes) -> list[str]:
@@ -65,14 +70,14 @@ def _single(line: str) -> str:
     return line.replace("  ", " ") if "  " in line and _DOUBLED.fullmatch(line) else line
 
 
-def _different(lines: Sequence[str], widths: Sequence[int], file: str) -> Iterator[Line]:
+def _different(lines: Sequence[str], widths: Sequence[int], by_kernel: Sequence[bool], file: str) -> Iterator[Line]:
     alike: Counter[int] = Counter()
-    for number, (line, width) in enumerate(zip(lines, widths, strict=True), 1):
+    for number, (line, width, of_kernel) in enumerate(zip(lines, widths, by_kernel, strict=True), 1):
         for text in _listed(line) if len(line) <= _LONGEST else _pieces(line):
             shape = hash(_NUMBER.sub("0", text))
             alike[shape] += 1
             if text and not text.isspace() and alike[shape] <= _ALIKE:
-                yield Line(number, text, width=width, file=file)
+                yield Line(number, text, width=width, file=file, by_kernel=of_kernel)
 
 
 def _listed(line: str) -> Sequence[str]:

@@ -27,6 +27,8 @@ class Line(msgspec.Struct, frozen=True):
     """Its characters with what was put before it."""
     file: str = ""
     """Its file, if the text consists of several."""
+    by_kernel: bool = False
+    """The Linux kernel wrote it."""
 
     @property
     def where(self) -> str:

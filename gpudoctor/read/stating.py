@@ -26,7 +26,8 @@ _PACKAGES = ("package:", "version:", "conda:", "installer:")
 def statements_in(lines: Sequence[Line], hits: Sequence[Hit]) -> list[Statement]:
     """Return what the lines state, each alone and in the blocks that readers know, by line."""
     lowered = "\n".join(line.text for line in lines).lower()
-    blocks = [statement for reader in READERS for statement in reader.found_in(lines, lowered)]
+    of_programs = [line for line in lines if not line.by_kernel]
+    blocks = [statement for reader in READERS for statement in reader.found_in(lines if reader.of_kernel else of_programs, lowered)]
     every = sorted([*_of_single_lines(hits), *blocks], key=lambda line: line.line)
     refused = _refused(lines, hits)
     return (

@@ -170,7 +170,7 @@ MANAGEMENT = (
     # what nvidia-smi prints if the loader finds no NVML
     Signature(
         rf"couldn't find libnvidia-ml\.so library|NVMLError_LibraryNotFound|NVML Shared Library Not Found|libnvidia-ml\.so\S{{0,10}}: cannot open shared object file|{smi_ended_with(12)}",
-        ("no-driver", "container-ldcache-stale", "container-no-gpu-access"),
+        ("no-driver", "libcuda-not-installed", "container-ldcache-stale", "container-no-gpu-access"),
         "the driver's library libnvidia-ml.so was not found",
         (
             "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.",

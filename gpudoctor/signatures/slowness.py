@@ -69,7 +69,7 @@ SLOWNESS = (
     ),
     # as people say it; nvidia-smi must show why
     Signature(
-        r"(?i)\b(?:clocks?|clock speeds?|frequenc(?:y|ies)|MHz)\b[^\n.]{0,40}\b(?:drop|fall|fell|lower|reduc|throttl|decreas|stuck|limited|capped)\w{0,5}\b|\b(?:frequency|clock) (?:reduction|drops?)\b|\bthrottl(?:es?|ed|ing)\b|\b(?:capped|limited|stuck) (?:at|to) (?:about |around |~)?\d{2,3} ?W\b",
+        r"(?i)\b(?:clocks?|clock speeds?|frequenc(?:y|ies)|MHz)\b[^\n.]{0,40}\b(?:drop|fall|fell|lower|reduc|throttl|decreas|stuck|limited|capped)\w{0,5}\b(?! (?:reasons|registers)\b)|\b(?:HW|SW) (?:Slowdown|Thermal Slowdown|Power Brake Slowdown|Power Cap)\s{0,40}: Active|\b(?:frequency|clock) (?:reduction|drops?)\b|\bthrottl(?:es?|ed|ing)\b(?! (?:reasons|registers)\b)|\b(?:capped|limited|stuck) (?:at|to) (?:about |around |~)?\d{2,3} ?W\b",
         ("power-throttled", "thermal-throttled", "hw-slowdown"),
         "the GPU lowers its clocks",
         ("at full load the clocks drop", "one of the GPUs is capped to 150 W"),

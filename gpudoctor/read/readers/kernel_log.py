@@ -34,4 +34,5 @@ READER = Reader(
         Form("module", rf"NVRM: loading NVIDIA UNIX .{{0,60}}?Kernel Module .{{0,30}}?{VERSION}", Rank.LOG),
         Form("flavour", r"NVRM: loading NVIDIA UNIX (?P<value>(?:\w{3,10} )?Kernel Module)", Rank.LOG),
     ),
+    of_kernel=True,
 )

@@ -95,4 +95,5 @@ READER = Reader(
         Form("no module for", r"modinfo: ERROR: Module (?P<value>nvidia) not found"),
     ),
     blocks=_statements,
+    of_kernel=True,
 )

@@ -56,11 +56,12 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
             silent = silent or device["revision"] == "ff"
             current = (normalise_address(device["address"]) or "") if _is_gpu(device) else ""
             facts = _of_device(current, device) if current else ()
+            rank = Rank.TOOL if device["device"] else Rank.LISTING  # another list may have the number
         elif current:
-            facts = _of_detail(current, _DETAIL.match(line.text))
+            facts, rank = _of_detail(current, _DETAIL.match(line.text)), Rank.TOOL
         else:
             continue
-        yield from (Statement(what, value, _NAME, line.number, Rank.TOOL) for what, value in facts)
+        yield from (Statement(what, value, _NAME, line.number, rank) for what, value in facts)
     switch = next((line for line in lines if _SWITCH.search(line.text)), None) if silent else None
     if switch is not None:
         yield Statement("gpu switch", switch.text.strip()[:80], _NAME, switch.number, Rank.TOOL)
@@ -133,4 +134,4 @@ def _of_link(address: str, what: str, value: str) -> Iterator[tuple[str, str]]:
         yield f"pci width{limit}:{address}", link["width"]
 
 
-READER = Reader(_NAME, blocks=_blocks, cues=("lspci", " controller", "bridge", "rev ff"))
+READER = Reader(_NAME, blocks=_blocks, cues=("lspci", " controller", "bridge", "rev ff"), of_kernel=True)

@@ -104,4 +104,5 @@ READER = Reader(
         Form("tegra", r"\[L4T (?P<value>\d{2}\.\d+(?:\.\d+)?)\]"),
     ),
     blocks=_blocks,
+    of_kernel=True,
 )

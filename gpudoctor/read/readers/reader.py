@@ -36,6 +36,8 @@ class Reader(NamedTuple):
     """Yields what several lines state together: a table, an XML document."""
     cues: tuple[str, ...] = ()
     """Parts in lower case: without any of them in a text, `blocks` finds nothing; empty for any text."""
+    of_kernel: bool = False
+    """It reads the Linux kernel's lines too."""
 
     def found_in(self, lines: Sequence[Line], lowered: str) -> Iterator[Statement]:
         """Return what several lines of a text state together; `lowered` is the text."""

@@ -44,4 +44,5 @@ READER = Reader(
         Form("open files", r"^open files\s{1,30}\(-n\) (?P<value>\d{1,14}|unlimited)"),
     ),
     blocks=_statements,
+    of_kernel=True,
 )

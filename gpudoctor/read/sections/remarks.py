@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gpudoctor import versions
+from gpudoctor.expressions import expression
 from gpudoctor.frameworks import CATALOGUE
+from gpudoctor.read.bug_report import BEGIN
 from gpudoctor.read.sections.frameworks import NO_GPU
 from gpudoctor.read.sections.gpu_values import MEMORY, SENSORS
 from gpudoctor.read.sections.stated import Stated
@@ -21,6 +23,13 @@ def unavailable(stated: Stated) -> Iterable[str]:
             yield f"{devices.where} says that the framework cannot use CUDA"
 
 
+def left_out(lines: Sequence[Line]) -> Iterable[str]:
+    """Yield what was not read of a bug report."""
+    begin = next((line for line in lines if line.text.startswith(BEGIN)), None)
+    if begin:
+        yield f"{begin.where} begins a file of nvidia-bug-report.sh: logs of X, of earlier starts of the machine and of installations were not read"
+
+
 def harmless_lines(noise: Sequence[Line]) -> Iterable[str]:
     """Yield what each kind of harmless line means, with the first of its lines."""
     first = {harmless(line.text): line for line in reversed(noise)}
@@ -29,9 +38,10 @@ def harmless_lines(noise: Sequence[Line]) -> Iterable[str]:
 
 
 _CHANGING = frozenset(
-    {"xid", "sxid", "kernel line", "process", "mig device", "clock reason", "link generation", "link width", *SENSORS, *MEMORY}
+    {"xid", "sxid", "kernel line", "process", "mig device", "platform", "clock reason", "link generation", "link width", *SENSORS, *MEMORY}
 )
-"""Facts that differ between outputs of one machine, or that it has several of."""
+"""Facts that differ between outputs of one machine, or that it has several of; a platform's value is what shows it."""
+_RELEASE = expression(r"\d{1,3}\.\d{1,3}\.\d{1,3}\S{0,60}")
 
 
 def expected(lines: Sequence[Line], stated: Stated) -> Iterable[str]:
@@ -58,4 +68,5 @@ def _agree(statement: Statement, other: Statement) -> bool:
     """Return whether two values of one thing need not be the same, or differ in nothing but what nvidia-smi cut off a name."""
     fact = statement.what.partition(":")[0]
     names = [value.split("...")[0].strip().lower() for value in (statement.value, other.value)]
-    return fact in _CHANGING or (fact == "gpu" and (names[0] in names[1] or names[1] in names[0]))
+    same_kernel = fact == "kernel platform" and _RELEASE.findall(names[0])[:1] == _RELEASE.findall(names[1])[:1]
+    return fact in _CHANGING or same_kernel or (fact == "gpu" and (names[0] in names[1] or names[1] in names[0]))

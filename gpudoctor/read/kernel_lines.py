@@ -1,0 +1,24 @@
+"""Tells the Linux kernel's lines in a log from those of programs.
+
+Words have another meaning there than in a program's output: the hot-plug driver states a "Driver version: 0.5", and interrupts are "preallocated".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpudoctor.expressions import expression
+
+# dmesg and dmesg -T, https://man7.org/linux/man-pages/man1/dmesg.1.html; syslog and journald
+_TIME = expression(r"(?:<\d{1,3}>)?\[(?: {0,5}\d{1,7}\.\d{6}|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})\] ")
+_HOST = expression(r".{0,40}\d\d:\d\d:\d\d\S{0,16} [\w.-]{1,64} kernel: ")
+_BEGIN = 100
+"""Characters of a line in which its writer is named."""
+
+
+def are_by_kernel(seen: Sequence[str], bare: Sequence[str]) -> list[bool]:
+    """Return for each line whether the kernel wrote it, from how it was `seen` and what it is without what a log put before it."""
+    return [
+        _TIME.match(text) is not None or (" kernel: " in line[:_BEGIN] and _HOST.match(line) is not None)
+        for line, text in zip(seen, bare, strict=True)
+    ]

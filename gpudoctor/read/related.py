@@ -1,0 +1,50 @@
+"""Leaves of a whole machine's logs and lists what has to do with a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import compress
+
+from gpudoctor.expressions import expression
+
+_OF_GPUS = expression(
+    r"(?i)nvidia|nvrm|\bnv[_-]|nvlink|nvswitch|nvgpu|tegra|nouveau|\bnova|\bxid\b|\bdrm\b|\bgpus?\b|vga|bbswitch|\bvfio|\bpci(?:eport)? [0-9a-f]{4}:|\baer: |\bbar [0-6]\b"
+    r"|linux version|command line|hypervisor|lockdown|secureboot|(?<!hci\d: )secure boot|efi: |\bmodule\b|pkcs#7|is rejected|rejected by|key not available"
+    r"|out of memory|oom[-_]kill|killed process|segfault|general protection|traps: |blocked for more than|lockup|call trace|machine check|hardware error|mce: "
+    r"|dmar: .{0,20}fault|amd-vi: event|io_page_fault|pm: (?:suspend|resume|hibernation) (?:entry|exit)|python|cuda|torch|tensorflow"
+)
+"""What the kernel says of the driver, of the bus, of programs that it ends and of itself."""
+_NVIDIA = "10de"
+_ADDRESS = r"(?P<address>[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])"
+_DEVICE = expression(rf"\bpci {_ADDRESS}: (?:\[(?P<vendor>[0-9a-f]{{4}}):[0-9a-f]{{4}}\])?")
+_LISTED = expression(r"(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] [A-Z]")
+_LINK = expression(r"\s*Lnk(?:Cap|Sta)\d?:")
+
+
+def related(lines: Sequence[str], by_kernel: Sequence[bool]) -> list[str]:
+    """Return the lines with those emptied that have nothing to do with a GPU: most of the kernel's, and the links of other devices that lspci lists."""
+    others = _others(list(compress(lines, by_kernel)))
+    links = _are_links_of_others(lines)
+    return [
+        "" if link or (of_kernel and _is_unrelated(line, others)) else line
+        for line, of_kernel, link in zip(lines, by_kernel, links, strict=True)
+    ]
+
+
+def _is_unrelated(line: str, others: set[str]) -> bool:
+    device = _DEVICE.search(line) if others else None
+    return _OF_GPUS.search(line) is None or (device is not None and device["address"] in others)
+
+
+def _others(lines: Sequence[str]) -> set[str]:
+    """Return the addresses of devices that the kernel found and that are not NVIDIA's."""
+    found = [device for line in lines if "pci " in line and (device := _DEVICE.search(line))]
+    return {device["address"] for device in found if device["vendor"] not in {None, _NVIDIA}}
+
+
+def _are_links_of_others(lines: Sequence[str]) -> Iterator[bool]:
+    of_other = False
+    for line in lines:
+        if ":" in line[:8] and _LISTED.match(line):
+            of_other = "nvidia" not in line.lower() and f"[{_NVIDIA}:" not in line
+        yield of_other and _LINK.match(line) is not None
