@@ -7,6 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from gpudoctor.derive import FrameworkView, MachineView
+from gpudoctor.diagnose.advice.packages import for_environment
 from gpudoctor.diagnose.engine import run_each
 from gpudoctor.diagnose.excluded import excluded
 from gpudoctor.diagnose.log_problems import fixes_of, frameworks_of, is_sure
@@ -66,9 +67,12 @@ def pointed(framework: FrameworkView, output: str, error: str = "") -> Pointer |
         likely = tuple(by_name[name] for name in choice.likely if name not in _NOT_HERE | no_cause)
         if likely:
             sure = is_sure(sign, choice.why.get(likely[0].name))
-            return Pointer(
-                sign, likely, sure, tuple(fixes_of(likely[0], sign.signature.cure, machine, frameworks_of(sign, machine), sure=sure))
-            )
+            fixes = fixes_of(likely[0], sign.signature.cure, machine, frameworks_of(sign, machine), sure=sure)
+            return Pointer(sign, likely, sure, tuple(_for_environment(fix, machine) for fix in fixes))
         if not no_cause.issuperset(choice.likely) and (not sign.signature.vague or sign.signature.cure):
             return Pointer(sign, (), True, (Fix(sign.signature.cure),) if sign.signature.cure else ())
     return None
+
+
+def _for_environment(fix: Fix, machine: MachineView) -> Fix:
+    return msgspec.structs.replace(fix, command=for_environment(fix.command, machine.observed.python))

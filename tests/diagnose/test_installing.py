@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
+import msgspec
 import pytest
 
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.environments import new_environment
-from gpudoctor.diagnose.advice.installing import install_nearest
+from gpudoctor.diagnose.advice.installing import install_framework, install_nearest
 from gpudoctor.diagnose.advice.releases import Pick, pick
 from gpudoctor.findings import Policy
 from gpudoctor.plan import Combination, examine
 from gpudoctor.plan.suppose import suppose
+from gpudoctor.snapshot import Distribution, Fact, KernelDriver, Libcuda, Packages, Python, Status
+from tests.builders import machine
 from tests.diagnose.rules.packaged import stated, supposed
 from tests.machines.diagnoses import as_json, diagnosis
 from tests.machines.store import NAMES, recorded
@@ -150,3 +155,21 @@ def test_a_framework_gets_a_release_that_works_here_and_another_package_its_newe
     release = fix.installs[0].partition("==")[2].partition("+")[0] if fix.installs else ""
     assert fix.title.startswith(title.format(release))
     assert bool(fix.command) is bool(release)
+
+
+@pytest.mark.parametrize("installed", ["0.4.35", "0.6.0", "0.10.2"])
+@pytest.mark.parametrize("majors", [("12",), ("13",), ("12", "13"), ()])
+@pytest.mark.parametrize(("driver", "cuda"), [("550.54.14", "12.4"), ("580.65.06", "13.0")])
+def test_a_fix_that_installs_a_plugin_leaves_none_for_another_cuda(installed: str, majors: tuple[str, ...], driver: str, cuda: str) -> None:
+    parts = [Distribution(f"jax-cuda{major}-{part}", installed, "/site") for major in majors for part in ("plugin", "pjrt")]
+    packages = Packages((Distribution("jax", "0.10.2", "/site"), Distribution("jaxlib", installed, "/site"), *parts))
+    python = Python("/env/bin/python", "named", version="3.11", pip=True)
+    loaded = KernelDriver(version=Fact(driver, "/proc/driver/nvidia/version"))
+    seen = machine(1, packages=packages, python=python, kernel_driver=loaded, libcuda=Libcuda(init=Status(0, "", ""), cuda_served=cuda))
+    seen = msgspec.structs.replace(seen, nvml=msgspec.structs.replace(seen.nvml, driver_version=driver, cuda_served=cuda))
+    fix = next(one for one in install_framework(MachineView(seen, MATRIX, Policy()), "jax", near="0.10.2") if one.installs)
+    (chosen,) = re.findall(r"jax\[cuda(\d+)", " ".join(fix.installs))
+    left = {part.name for part in parts} - set(fix.removes)
+    assert all(name.startswith(f"jax-cuda{chosen}-") for name in left)
+    assert all(name in fix.command for name in fix.removes)
+    assert chosen in majors or not majors or driver.startswith("550")

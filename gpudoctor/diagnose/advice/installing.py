@@ -11,7 +11,7 @@ from gpudoctor.diagnose.advice.asked_for import other_release
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.environments import new_environment
 from gpudoctor.diagnose.advice.packages import install_fix, install_package
-from gpudoctor.diagnose.advice.releases import Pick, newest, pick
+from gpudoctor.diagnose.advice.releases import Pick, installed_majors, newest, pick
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.findings import DOWNLOAD, Action, Fix, FixKind
 from gpudoctor.frameworks import framework_of, spec_of
@@ -45,8 +45,19 @@ def install(
         title = f"Install {spec_of(framework).title} with CUDA from conda-forge"
         return Fix(title, _by_conda(found, machine, framework, python), (DOWNLOAD,), kind=kind)
     title = f"{title or f'Install {found.name}'}{_condition(machine, found)}"
+    replace = tuple(dict.fromkeys((*replace, *_other_plugins(machine, framework, found))))
     fix = install_fix(title, python, *found.requirements, options=options, replace=replace, index=found.index, kind=kind)
     return _with_newer_pip(machine, framework, fix)
+
+
+def _other_plugins(machine: MachineView, framework: str, found: Pick) -> tuple[str, ...]:
+    """Return the installed plugins, with their clients, for another major version of CUDA than a release that is to be installed: both would be loaded."""
+    plugin, stack = spec_of(framework).plugin, machine.stack_or_missing
+    if plugin is None or found.cuda is None or isinstance(stack, Missing) or stack.supposed:
+        return ()
+    majors = installed_majors(machine, spec_of(framework)) - {str(found.cuda.major)}
+    names = (name for major in sorted(majors) for name in (plugin.plugin_for(major), plugin.client_for(major)))
+    return tuple(name for name in names if name in stack.distributions)
 
 
 def _with_newer_pip(machine: MachineView, framework: str, fix: Fix) -> Fix:

@@ -16,6 +16,9 @@ VENV = '"$HOME"/training'
 """The environment to create if the distribution manages the packages of its Python (PEP 668)."""
 
 
+_INSTALL = "python -m pip install "
+
+
 def interpreter(python: Python | Missing) -> str:
     """Return the examined interpreter, quoted for the shell."""
     return shell_path(python.executable) if isinstance(python, Python) else "python"
@@ -24,6 +27,17 @@ def interpreter(python: Python | Missing) -> str:
 def pip(python: Python | Missing, *words: str) -> str:
     """Return a command of pip for the examined environment."""
     return f"{interpreter(python)} -m pip {shlex.join(words)}"
+
+
+def for_environment(command: str, python: Python | Missing) -> str:
+    """Return a command of general advice as the examined environment needs it: its own interpreter in place of `python`, its installer in place of pip."""
+    return " && ".join(_step_for(step, python) for step in command.split(" && ")) if isinstance(python, Python) else command
+
+
+def _step_for(step: str, python: Python) -> str:
+    if step.startswith(_INSTALL) and "|" not in step:
+        return install_package(python, *shlex.split(step.removeprefix(_INSTALL)))
+    return f"{interpreter(python)} {step.removeprefix('python ')}" if step.startswith("python ") else step
 
 
 def uv_pip(python: Python | Missing, verb: str, *words: str) -> str:

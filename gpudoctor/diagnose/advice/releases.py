@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -64,7 +65,20 @@ def pick(
     if not here.driver_supports_gpus:
         return None
     spec = spec_of(framework)
-    return next(_candidates(here, spec, near or _present(machine, framework), suits), None)
+    candidates = _candidates(here, spec, near or _present(machine, framework), suits)
+    first, majors = next(candidates, None), installed_majors(machine, spec)
+    if first is None or not majors:
+        return first
+    same = itertools.takewhile(lambda one: one.release == first.release, candidates)
+    kept = (one for one in (first, *same) if one.cuda is not None and str(one.cuda.major) in majors)  # two plugins side by side fail
+    return next(kept, first)
+
+
+def installed_majors(machine: MachineView, spec: FrameworkSpec) -> frozenset[str]:
+    """Return the major versions of CUDA that the installed plugins of a framework are for."""
+    stack = machine.stack_or_missing
+    names = () if isinstance(stack, Missing) or spec.plugin is None else stack.distributions
+    return frozenset(major for name in names if spec.plugin is not None and (major := spec.plugin.major(name)))
 
 
 def _present(machine: MachineView, framework: str) -> str:

@@ -21,28 +21,33 @@ from gpudoctor.diagnose.advice.requirements import (
     unmet_requirements,
 )
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
-from gpudoctor.findings import Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
+from gpudoctor.diagnose.rules.python.failed_import import failed_import
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree, few, first
 from gpudoctor.frameworks import NVIDIA_PACKAGES, framework_of, spec_of, stack_of
 from gpudoctor.matrix import FrameworkRelease
-from gpudoctor.snapshot import Distribution
+from gpudoctor.snapshot import Distribution, Missing
 from gpudoctor.snapshot.distributions import with_extras
+
+_OF_VERSIONS = frozenset({"package-requirement-conflict", "numpy2-abi-mismatch", "protobuf-mismatch", "keras3-mismatch"})
+"""What the error of an import may point to where the version of a required package is wrong."""
 
 
 @rule("GD609", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.AT_RISK)
-@explains(TRAINING_FAILS, "The framework imports a package that is not installed.", Join.FRAMEWORK)
+@explains(TRAINING_FAILS, "The framework imports a package that is missing or of another version.", Join.FRAMEWORK)
 def package_requirement_conflict(environment: EnvironmentView) -> Problems:
     """Package version violates another package's requirement."""
     stack = environment.stack
     violations = [violation for violation in stack.violations if _is_own(violation, stack)]
     for found in dict.fromkeys(violation.found for violation in violations):
         of_package = [violation for violation in violations if violation.found == found]
-        yield Problem(
+        problem = Problem(
             message=unmet_requirements(of_package, stack),
             severity=Severity.ERROR if stack.supposed else None,
             evidence=(as_evidence(found), *requirements(of_package)),
             fixes=(*_install_within_bounds(found, of_package, environment), *_install_another(found, of_package, environment)),
         )
+        yield _with_failed_import(problem, {violation.demand.by.name for violation in of_package}, environment)
     for contradiction in stack.contradictions:
         if not contradiction.name.startswith(NVIDIA_PACKAGES):
             yield contradictory(contradiction, environment)
@@ -65,6 +70,23 @@ def _is_own(violation: Violation, stack: Stack) -> bool:
     compiled = stack.supposed and any(built.name == violation.demand.by.name for built, _ in stack.built_for_numpy_1)
     of_numpy = compiled and violation.found.name == "numpy" and needs_numpy_1(violation)
     return rule_for(violation) == package_requirement_conflict.name and not of_numpy
+
+
+def _with_failed_import(problem: Problem, demanding: set[str], environment: EnvironmentView) -> Problem:
+    """Return the problem as the error that it is if a framework that demands another version was seen to fail at its import, for no other known cause."""
+    of_them = (framework for framework in environment.frameworks if framework.name in map(stack_of, demanding))
+    for framework in of_them if not environment.stack.supposed else ():
+        failure = None if isinstance(framework.smoke_or_missing, Missing) else failed_import(framework)
+        if failure is not None and failure.causes <= _OF_VERSIONS:
+            return msgspec.structs.replace(
+                problem,
+                message=f"{problem.message} `import {framework.name}` fails: {failure.error}.",
+                severity=Severity.ERROR,
+                confidence=Confidence.LIKELY,
+                only_for=framework.name,
+                subject=framework.subject,
+            )
+    return problem
 
 
 def _without_library(environment: EnvironmentView) -> Problems:
@@ -124,7 +146,7 @@ def _hollow(environment: EnvironmentView) -> Problems:
         yield problem if framework is None else _with_failing_import(problem, framework)
 
 
-def _absent_further(environment: EnvironmentView) -> Iterator[Problem]:
+def _absent_further(environment: EnvironmentView) -> Problems:
     """Yield, for each framework, a module that is not installed and that a package it requires imports: urllib3 of requests."""
     itself = {demand.by.name for demand in (*environment.stack.absent, *environment.stack.hollow)}
     for framework in environment.frameworks:

@@ -4,7 +4,21 @@ import msgspec
 import pytest
 
 from gpudoctor.findings import Level, Severity
-from gpudoctor.snapshot import Damage, DamageKind, Distribution, Fact, Framework, FrameworkLibraries, Hollow, Libraries, Packages
+from gpudoctor.snapshot import (
+    Damage,
+    DamageKind,
+    Distribution,
+    Fact,
+    Framework,
+    FrameworkLibraries,
+    Hollow,
+    Libraries,
+    Packages,
+    Smoke,
+    Stage,
+    StageKind,
+    StageState,
+)
 from tests.diagnose.rules.packaged import found, live, roots, stated, supposed
 
 NUMPY_2 = stated("numpy", "2.0.2")
@@ -72,6 +86,29 @@ def test_an_absent_package_that_the_import_asks_for_is_an_error(module: str, sev
     (finding,) = (finding for finding in found(whole, level=Level.LOOK) if finding.name == "package-requirement-conflict")
     assert finding.severity is severity
     assert (f"`import torch` fails: torch/__init__.py imports {module}." in finding.message) is (severity is Severity.ERROR)
+
+
+FAILED = Stage(StageKind.IMPORT, StageState.FAILED, error="numpy.core.umath failed to import")
+
+
+@pytest.mark.parametrize(
+    ("stage", "severity"),
+    [
+        (FAILED, Severity.ERROR),
+        (msgspec.structs.replace(FAILED, error="no word that is known"), Severity.ERROR),
+        (msgspec.structs.replace(FAILED, error="libcudnn.so.9: file too short"), Severity.WARNING),
+        (Stage(StageKind.IMPORT, StageState.DONE), Severity.WARNING),
+    ],
+)
+def test_a_version_that_is_not_accepted_is_the_cause_of_an_import_that_failed_for_no_other(stage: Stage, severity: Severity) -> None:
+    installed = live(Distribution("torch", "2.8.0", "/site", requires=("ml-dtypes>=0.5",)), Distribution("ml-dtypes", "0.2.0", "/site"))
+    framework = Framework(name="torch", distribution="torch", version=Fact("2.8.0", "torch/version.py"), cuda_build=True)
+    whole = msgspec.structs.replace(installed, frameworks=(framework,), smoke=(Smoke(framework="torch", version="2.8.0", stages=(stage,)),))
+    findings = {finding.name: finding for finding in found(whole, level=Level.TRAIN)}
+    conflict = findings["package-requirement-conflict"]
+    assert (conflict.severity, "`import torch` fails" in conflict.message) == (severity, severity is Severity.ERROR)
+    failing = findings.get("framework-import-fails")
+    assert failing is None or (conflict.id in failing.because_of) is (severity is Severity.ERROR)
 
 
 @pytest.mark.parametrize("owner", ["requests", "numpy", "unknown"])
