@@ -37,6 +37,12 @@ class AddOn(msgspec.Struct, frozen=True):
         main = [file.path for file in self.files if file_name(file).startswith(known.main)]
         return frozenset(main or (file.path for file in self.files))
 
+    @property
+    def lacks_functions(self) -> bool:
+        """Whether a file that its import needs calls functions that the installed framework is known to lack."""
+        main = self.main_paths
+        return any(isinstance(file.undefined, tuple) and file.undefined and file.path in main for file in self.files)
+
 
 def file_name(file: Extension) -> str:
     """The name of a compiled file without its folder."""

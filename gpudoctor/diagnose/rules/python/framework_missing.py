@@ -6,12 +6,15 @@ from gpudoctor.diagnose.advice.installing import install, install_framework
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.preflight import Fulfilment, checked
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Action, Evidence, Fix, FixKind, Impact, Level, Problem, Problems, Rung, Severity
+from gpudoctor.findings import Action, Confidence, Evidence, Fix, FixKind, Impact, Level, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import few, first
+from gpudoctor.frameworks import spec_of
 from gpudoctor.preflight import FRAMEWORKS
 from gpudoctor.snapshot import Missing, Python
 
 _NAME_ENVIRONMENT = Fix("Check the environment that you train with", "gpudoctor check --python PATH", kind=FixKind.CHECK)
+_ASIDE = "~-.=%0123456789"
+"""The characters that pip puts before the rest of a name: https://github.com/pypa/pip/blob/main/src/pip/_internal/utils/temp_dir.py"""
 _WHERE = "the folders on sys.path"
 
 
@@ -43,6 +46,8 @@ def framework_missing(environment: EnvironmentView) -> Problems:
             evidence=tuple(Evidence("folder on sys.path", "permission denied", folder) for folder in first(closed)),
             fixes=(readable_by_all(closed),),
         )
+    elif not installed and (interrupted := _interrupted(environment)):
+        yield from (_left_by_pip(*one, environment, place) for one in interrupted)
     elif not installed and not missing:
         look_only = machine.policy.level in {None, Level.LOOK, Level.TOUCH}
         yield Problem(
@@ -51,6 +56,38 @@ def framework_missing(environment: EnvironmentView) -> Problems:
             evidence=(Evidence("frameworks found", "none", _WHERE),),
             fixes=(_NAME_ENVIRONMENT, *_first_time(_any_framework(machine))),
         )
+
+
+def _interrupted(environment: EnvironmentView) -> list[tuple[str, str, str]]:
+    """Return the frameworks that a pip which did not end had set aside, each with the name of its distribution and its version.
+
+    While pip removes torch, it renames its folders to ~orch.
+    """
+    aside = {name: version for name, version in environment.versions.items() if name.startswith("~")}
+    return [
+        (framework, distribution, version)
+        for framework in FRAMEWORKS
+        for distribution in spec_of(framework).distributions
+        for name, version in aside.items()
+        if len(name) == len(distribution) and distribution.endswith(name.lstrip(_ASIDE))
+    ]
+
+
+def _left_by_pip(framework: str, distribution: str, version: str, environment: EnvironmentView, place: str) -> Problem:
+    """Return the finding for a framework that pip has set aside and not put back."""
+    left = f"~{distribution[1:]}"
+    return Problem(
+        message=f"{distribution} {version} is no longer installed in {place}: pip did not finish when it replaced or removed it, and left it as {left}.",
+        title="An interrupted pip removed the framework",
+        severity=Severity.ERROR,
+        confidence=Confidence.LIKELY,
+        impact=Impact.CANNOT_TRAIN,
+        evidence=(Evidence(left, version, _WHERE),),
+        fixes=(
+            *_first_time(install_framework(environment.machine, framework, near=version)),
+            Fix(f"Delete the folders whose names begin with {left}: pip ignores them, and they take space."),
+        ),
+    )
 
 
 def _missing(machine: MachineView, installed: list[str]) -> dict[str, tuple[str, str]]:

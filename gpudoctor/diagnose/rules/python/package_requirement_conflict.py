@@ -3,6 +3,7 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.derive import EnvironmentView, FrameworkView
+from gpudoctor.derive.add_ons import add_ons
 from gpudoctor.derive.demands import Violation
 from gpudoctor.derive.packages import Stack, source_of
 from gpudoctor.derive.specifiers import satisfies
@@ -38,7 +39,12 @@ _OF_VERSIONS = frozenset({"package-requirement-conflict", "numpy2-abi-mismatch",
 def package_requirement_conflict(environment: EnvironmentView) -> Problems:
     """Package version violates another package's requirement."""
     stack = environment.stack
-    violations = [violation for violation in stack.violations if _is_own(violation, stack)]
+    refused = _refused_by_symbols(environment)
+    violations = [
+        violation
+        for violation in stack.violations
+        if _is_own(violation, stack) and (violation.demand.by.name, violation.found.name) not in refused
+    ]
     for found in dict.fromkeys(violation.found for violation in violations):
         of_package = [violation for violation in violations if violation.found == found]
         problem = Problem(
@@ -70,6 +76,18 @@ def _is_own(violation: Violation, stack: Stack) -> bool:
     compiled = stack.supposed and any(built.name == violation.demand.by.name for built, _ in stack.built_for_numpy_1)
     of_numpy = compiled and violation.found.name == "numpy" and needs_numpy_1(violation)
     return rule_for(violation) == package_requirement_conflict.name and not of_numpy
+
+
+def _refused_by_symbols(environment: EnvironmentView) -> set[tuple[str, str]]:
+    """Return the add-ons that lack functions of an installed framework, each with it: extension-abi-mismatch reports them, with the release that fits."""
+    libraries = environment.machine.observed.libraries
+    files = () if isinstance(libraries, Missing) else libraries.extensions
+    return {
+        (add_on.name, framework.observed.distribution)
+        for framework in environment.frameworks
+        for add_on in add_ons(framework.name, files)
+        if add_on.lacks_functions
+    }
 
 
 def _with_failed_import(problem: Problem, demanding: set[str], environment: EnvironmentView) -> Problem:

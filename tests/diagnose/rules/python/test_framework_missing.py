@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import pytest
+
 from gpudoctor.findings import Level, Severity, Verdict
 from gpudoctor.matrix import Matrix
+from gpudoctor.snapshot import Packages
 from tests.builders import machine, smoke
 from tests.diagnose.rules.python.required import HEALTHY, about, names
 
@@ -29,3 +32,23 @@ def test_an_empty_environment_is_a_note_where_nothing_is_trained(matrix: Matrix)
     assert note.message.startswith("Neither TensorFlow, PyTorch nor JAX is installed in /env/bin/python")
     (warning,) = [finding for finding in about(empty, matrix, level=Level.TRAIN).findings if finding.name == "framework-missing"]
     assert warning.severity is Severity.WARNING
+
+
+@pytest.mark.parametrize(
+    ("left", "pin"),
+    [
+        ("~orch==2.6.0", "torch==2.6.0"),
+        ("~-nsorflow==2.19.0", "tensorflow[and-cuda]==2.19.0"),
+        ("~ax==0.6.0", "jax[cuda12]==0.6.0"),
+        ("~orchvision==0.21.0", ""),
+        ("orch==2.6.0", ""),
+        ("~idia-cudnn-cu12==9.1.0", ""),
+    ],
+)
+def test_what_an_interrupted_pip_left_of_a_framework_is_named(left: str, pin: str, matrix: Matrix) -> None:
+    seen = machine(1, frameworks=(), packages=Packages((), others=(left,)))
+    (finding,) = [one for one in about(seen, matrix).findings if one.name == "framework-missing"]
+    assert (finding.severity is Severity.ERROR) is bool(pin)
+    if pin:
+        assert next(fix for fix in finding.fixes if fix.installs).installs[0].startswith(pin)
+        assert "pip did not finish" in finding.message

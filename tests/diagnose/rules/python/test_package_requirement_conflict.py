@@ -5,14 +5,20 @@ import pytest
 
 from gpudoctor.findings import Level, Severity
 from gpudoctor.snapshot import (
+    Asking,
+    Cause,
     Damage,
     DamageKind,
     Distribution,
+    Extension,
     Fact,
     Framework,
     FrameworkLibraries,
     Hollow,
     Libraries,
+    LibraryFile,
+    LibraryUse,
+    Missing,
     Packages,
     Smoke,
     Stage,
@@ -86,6 +92,17 @@ def test_an_absent_package_that_the_import_asks_for_is_an_error(module: str, sev
     (finding,) = (finding for finding in found(whole, level=Level.LOOK) if finding.name == "package-requirement-conflict")
     assert finding.severity is severity
     assert (f"`import torch` fails: torch/__init__.py imports {module}." in finding.message) is (severity is Severity.ERROR)
+
+
+@pytest.mark.parametrize(("undefined", "codes"), [(("_ZN2at1xE",), {"GD514"}), ((), {"GD609"})])
+def test_an_add_on_whose_functions_are_gone_is_said_once(undefined: tuple[str, ...], codes: set[str]) -> None:
+    installed = live(Distribution("torch", "2.8.0", "/site"), Distribution("xformers", "0.0.28", "/site", requires=("torch==2.5.1",)))
+    framework = Framework(name="torch", distribution="torch", version=Fact("2.8.0", "torch/version.py"), cuda_build=True)
+    file = Extension("xformers", "0.0.28", "torch", "/site/xformers/_C.so", Missing(Cause.ABSENT, "no GPU code"), (), undefined)
+    use = LibraryUse("cublas", "libcublas.so.12", "libtorch_cuda.so", Asking.LINKED, vital=True, file=LibraryFile("/site/libcublas.so.12"))
+    seen = Libraries((FrameworkLibraries("torch", uses=(use,)),), (file,))
+    findings = found(msgspec.structs.replace(installed, frameworks=(framework,), libraries=seen), level=Level.LOOK)
+    assert {finding.code for finding in findings if finding.code in {"GD514", "GD609"}} == codes
 
 
 FAILED = Stage(StageKind.IMPORT, StageState.FAILED, error="numpy.core.umath failed to import")
