@@ -15,30 +15,26 @@ from gpudoctor.regular_files import beginning
 MOST = 200
 """Environments that are listed; more are counted."""
 _LARGEST = 1 << 20
+_VIRTUAL, _OF_CONDA, _OF_PIXI = "virtual environment", "conda environment", "pixi environment"
 _NEAR = (".venv", "venv", "env", ".env", "*/.venv", "*/venv", ".pixi/envs/*", "*")
 """Below the current directory; any folder there with a pyvenv.cfg counts."""
 _CONDA = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba")
 _USUAL = {
-    "virtual environment": (
+    _VIRTUAL: (
         *(".virtualenvs/*", ".venvs/*", "venvs/*", "envs/*", "venv", ".venv", ".local/share/virtualenvs/*"),
         *(".cache/pypoetry/virtualenvs/*", ".local/share/pipx/venvs/*", ".local/share/uv/tools/*"),
     ),
-    "conda environment": (*_CONDA, *(f"{root}/envs/*" for root in (*_CONDA, ".conda", ".local/share/mamba"))),
-    "pixi environment": (".pixi/envs/*",),
+    _OF_CONDA: (*_CONDA, *(f"{root}/envs/*" for root in (*_CONDA, ".conda", ".local/share/mamba"))),
+    _OF_PIXI: (".pixi/envs/*",),
     "pyenv": (".pyenv/versions/*",),
     "uv": (".local/share/uv/python/*",),
 }
 """Below the home folder."""
 _ELSEWHERE = {
-    "virtual environment": ("/opt/venv", "/opt/*/venv", "/opt/*", "/venv"),
-    "conda environment": (
-        *(f"/opt/{name}{envs}" for name in ("conda", "miniconda3", "anaconda3", "miniforge3") for envs in ("", "/envs/*")),
-    ),
+    _VIRTUAL: ("/opt/venv", "/opt/*/venv", "/opt/*", "/venv"),
+    _OF_CONDA: (*(f"/opt/{name}{envs}" for name in ("conda", "miniconda3", "anaconda3", "miniforge3") for envs in ("", "/envs/*")),),
 }
-
-
-_VIRTUAL = "virtual environment"
-_FOLDERS = (_VIRTUAL, "conda environment", "pixi environment")
+_FOLDERS = (_VIRTUAL, _OF_CONDA, _OF_PIXI)
 """Kinds that a folder makes; several other interpreters may share one, such as /usr."""
 _OF_A_KERNEL = "interpreter of a Jupyter kernel"
 _STARTED_BY = re.compile(r"""#!(?:(?P<direct>/\S*python[\d.]*)\s*\n|/bin/sh\n'''exec' ["']?(?P<quoted>/[^"'\n]+?)["']? "\$0")""")
@@ -92,10 +88,10 @@ def _here() -> str:
 
 
 def _prefixes(environ: Mapping[str, str], cwd: str) -> Iterator[tuple[str, str]]:
-    yield from ((path, "virtual environment") for path in [environ.get("VIRTUAL_ENV", "")] if os.path.isabs(path))
-    yield from ((path, "conda environment") for path in [environ.get("CONDA_PREFIX", "")] if os.path.isabs(path))
+    yield from ((path, _VIRTUAL) for path in [environ.get("VIRTUAL_ENV", "")] if os.path.isabs(path))
+    yield from ((path, _OF_CONDA) for path in [environ.get("CONDA_PREFIX", "")] if os.path.isabs(path))
     home = environ.get("HOME", "")
-    yield from _matching(cwd, dict.fromkeys(["virtual environment"], _NEAR))
+    yield from _matching(cwd, {_VIRTUAL: _NEAR})
     yield from _parents(cwd)
     if os.path.isabs(home):
         yield from _of_condas_list(f"{home}/.conda/environments.txt")
@@ -105,15 +101,15 @@ def _prefixes(environ: Mapping[str, str], cwd: str) -> Iterator[tuple[str, str]]
             yield from _matching(environ[name], {kind: (pattern,)})
     if os.path.isabs(environ.get("CONDA_EXE", "")):
         root = os.path.dirname(os.path.dirname(environ["CONDA_EXE"]))
-        yield from _matching(root, {"conda environment": (".", "envs/*")})
+        yield from _matching(root, {_OF_CONDA: (".", "envs/*")})
     yield from _matching("/", {kind: tuple(path.lstrip("/") for path in paths) for kind, paths in _ELSEWHERE.items()})
 
 
 _NAMED = (
-    ("WORKON_HOME", "virtual environment", "*"),
+    ("WORKON_HOME", _VIRTUAL, "*"),
     ("PYENV_ROOT", "pyenv", "versions/*"),
     ("UV_PYTHON_INSTALL_DIR", "uv", "*"),
-    ("MAMBA_ROOT_PREFIX", "conda environment", "envs/*"),
+    ("MAMBA_ROOT_PREFIX", _OF_CONDA, "envs/*"),
 )
 """Variables that name a folder of environments, with what is in it."""
 
@@ -128,7 +124,7 @@ def _matching(folder: str, patterns: Mapping[str, tuple[str, ...]]) -> Iterator[
 def _parents(cwd: str) -> Iterator[tuple[str, str]]:
     folder = os.path.dirname(cwd)
     while folder != os.path.dirname(folder):
-        yield f"{folder}/.venv", "virtual environment"
+        yield f"{folder}/.venv", _VIRTUAL
         folder = os.path.dirname(folder)
 
 
@@ -138,22 +134,22 @@ def _of_condas_list(file: str) -> Iterator[tuple[str, str]]:
         lines = beginning(file, _LARGEST).decode(errors="surrogateescape").splitlines()
     except OSError:
         return
-    yield from ((line.strip(), "conda environment") for line in lines if os.path.isabs(line.strip()))
+    yield from ((line.strip(), _OF_CONDA) for line in lines if os.path.isabs(line.strip()))
 
 
 def _place(prefix: str, kind: str, *, active: bool) -> EnvironmentPlace | None:
     """The environment in a folder; None if there is none."""
     if os.path.isfile(f"{prefix}/pyvenv.cfg"):
-        kind = "virtual environment"
+        kind = _VIRTUAL
     elif os.path.isdir(f"{prefix}/conda-meta"):
-        kind = "pixi environment" if "/.pixi/envs/" in prefix else "conda environment"
+        kind = _OF_PIXI if "/.pixi/envs/" in prefix else _OF_CONDA
     elif kind not in {"pyenv", "uv"}:
         return None
     names = [f"{prefix}/bin/{name}" for name in ("python", "python3")]
     executable = next((name for name in names if os.path.isfile(name) and os.access(name, os.X_OK)), "")
     if executable:
         return EnvironmentPlace(prefix=prefix, executable=executable, kind=kind, active=active)
-    if kind in {"conda environment", "pyenv", "uv"} and not any(map(os.path.lexists, names)):
+    if kind in {_OF_CONDA, "pyenv", "uv"} and not any(map(os.path.lexists, names)):
         return None  # conda environments without Python, and versions that are being installed
     return EnvironmentPlace(prefix=prefix, executable=names[0], kind=kind, active=active, broken=_fault(names))
 

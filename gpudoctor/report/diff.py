@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from gpudoctor.report.model import Tool
-from gpudoctor.schema_fields import means
+from gpudoctor.schema_fields import FORM, means
 
 Kind = Annotated[str, means("Open: what happened from the first report to the second.", "appeared", "gone", "changed")]
 
@@ -52,7 +52,7 @@ class FactChange(msgspec.Struct, frozen=True):
 class Diff(msgspec.Struct, frozen=True, kw_only=True):
     """How the second report differs from the first."""
 
-    schema: Annotated[Literal["gpudoctor.diff/1"], means("The form of this document.")] = "gpudoctor.diff/1"
+    schema: Annotated[Literal["gpudoctor.diff/1"], FORM] = "gpudoctor.diff/1"
     tool: Tool
     before: Examined
     after: Examined

@@ -14,7 +14,7 @@ from gpudoctor.matrix import Source
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.model import Code, DomainWord, Name, RungWord, SeverityWord, Tool
 from gpudoctor.report.streamed import Streamed
-from gpudoctor.schema_fields import means
+from gpudoctor.schema_fields import FORM, means
 from gpudoctor.snapshot import NOT_ASKED, Framework, Libraries, Missing, ScriptFolder, readable
 from gpudoctor.snapshot.xray import EnvironmentXray, File, FilesXray
 
@@ -24,8 +24,6 @@ _INVISIBLE = re.compile(r"[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206
 _PIECE: Final = 1 << 16
 _ITEMS: Final = 100
 """Items of a long list that are encoded together."""
-
-FORM = means("The form of this document.")
 
 
 class Trouble(msgspec.Struct, frozen=True):

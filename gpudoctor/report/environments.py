@@ -10,12 +10,11 @@ import msgspec
 from gpudoctor.findings import Verdict
 from gpudoctor.findings.naming import counted
 from gpudoctor.findings.summary import FrameworkBuild, Summary
-from gpudoctor.report.document import FORM
 from gpudoctor.report.model import Report, Tool
 from gpudoctor.report.page import Look, Page
 from gpudoctor.report.summary import framework, parts
 from gpudoctor.report.words import VERDICTS, Mark
-from gpudoctor.schema_fields import means
+from gpudoctor.schema_fields import FORM, means
 
 NO_FRAMEWORK = "none"
 """The verdict of an environment without a framework."""

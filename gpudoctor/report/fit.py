@@ -17,7 +17,7 @@ from gpudoctor.fit.model import Model
 from gpudoctor.frameworks import traced_in
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.model import Tool
-from gpudoctor.schema_fields import means
+from gpudoctor.schema_fields import FORM, means
 
 _FORMULA_WITHIN = (
     "parameters and FLOPs are exact; activations within 0.5% of a real step, with checkpointing too if the same blocks are recomputed "
@@ -71,7 +71,7 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
 class FitDocument(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a model trains on a GPU."""
 
-    schema: Annotated[Literal["gpudoctor.fit/1"], means("The form of this document.")] = "gpudoctor.fit/1"
+    schema: Annotated[Literal["gpudoctor.fit/1"], FORM] = "gpudoctor.fit/1"
     tool: Tool
     exit_code: Annotated[int, means("0 fits, 1 does not, 3 unknown or no GPU to ask about.")]
     model: ModelDocument

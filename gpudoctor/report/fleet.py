@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from gpudoctor.report.model import Code, Name, SeverityWord, Tool
-from gpudoctor.schema_fields import means
+from gpudoctor.schema_fields import FORM, means
 
 VerdictWord = Annotated[
     str, means("Open: the node's own verdict; no-report if it sent none.", "ready", "degraded", "broken", "unknown", "no-report")
@@ -210,7 +210,7 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
 class Fleet(msgspec.Struct, frozen=True, kw_only=True):
     """What the reports of all nodes say together."""
 
-    schema: Annotated[Literal["gpudoctor.fleet/1"], means("The form of this document.")] = "gpudoctor.fleet/1"
+    schema: Annotated[Literal["gpudoctor.fleet/1"], FORM] = "gpudoctor.fleet/1"
     tool: Tool
     created: Annotated[str, means("When the newest of the reports was made: UTC, ISO 8601; empty if there is none.")]
     verdict: Annotated[

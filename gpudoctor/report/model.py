@@ -16,7 +16,7 @@ from gpudoctor.examination import Timing
 from gpudoctor.findings import Action, Confidence, Domain, FixKind, Impact, Level, Rung, RungState, Severity, SubjectKind, Verdict
 from gpudoctor.findings.actions import ACTIONS, DOMAINS
 from gpudoctor.findings.summary import Summary
-from gpudoctor.schema_fields import means
+from gpudoctor.schema_fields import FORM, means
 from gpudoctor.snapshot import Cause, Snapshot
 
 SCHEMA: Literal["gpudoctor.report/1"] = "gpudoctor.report/1"
@@ -216,7 +216,7 @@ class Recognised(msgspec.Struct, frozen=True):
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that gpudoctor found out about one machine and one Python environment."""
 
-    schema: Annotated[Literal["gpudoctor.report/1"], means("The form of this document.")]
+    schema: Annotated[Literal["gpudoctor.report/1"], FORM]
     id: Annotated[str, means("A digest of the snapshot and the policy: the same observations under the same policy have the same id.")]
     tool: Tool
     command: Annotated[str, means("The command that wrote the report.", "check", "smoke", "compat", "diagnose")]

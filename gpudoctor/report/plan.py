@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from gpudoctor.report.model import Tool
-from gpudoctor.schema_fields import means
+from gpudoctor.schema_fields import FORM, means
 
 
 class Assumption(msgspec.Struct, frozen=True):
@@ -80,7 +80,7 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The newest environment that satisfies what was asked on a machine."""
 
-    schema: Annotated[Literal["gpudoctor.plan/1"], means("The form of this document.")] = "gpudoctor.plan/1"
+    schema: Annotated[Literal["gpudoctor.plan/1"], FORM] = "gpudoctor.plan/1"
     tool: Tool
     exit_code: Annotated[int, means("0 found, 1 nothing works on this machine, 3 something could not be checked.")]
     headline: Annotated[str, means("The answer in one sentence.")]
@@ -101,7 +101,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 class Index(msgspec.Struct, frozen=True, kw_only=True):
     """The package index with the newest build of a framework that works on a machine."""
 
-    schema: Annotated[Literal["gpudoctor.index/1"], means("The form of this document.")] = "gpudoctor.index/1"
+    schema: Annotated[Literal["gpudoctor.index/1"], FORM] = "gpudoctor.index/1"
     tool: Tool
     exit_code: Annotated[int, means("0 found, 1 nothing works on this machine, 3 something could not be checked.")]
     requirement: Annotated[str, means("The pinned requirement that the index has, such as torch==2.15.0+cu126.")] = ""
