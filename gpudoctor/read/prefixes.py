@@ -22,12 +22,14 @@ _CERTAIN: Final = (
     rf"\[?{_DATE_AND_TIME}\]?[:,]?(?: (?:stdout|stderr) [FP]| {_HOST_AND_PROGRAM})?",  # ISO 8601; containerd; journald
     rf"(?:<\d{{1,3}}>)?[A-Z][a-z]{{2}} [ \d]\d {_TIME} {_HOST_AND_ANY_PROGRAM}",  # syslog, journald
     rf"\[{_TIME}\]|{_CLOCK}",
+    r"kern {0,4}:[a-z]{3,6} {0,4}:",  # dmesg -x
+    r"\d{1,3},\d{1,12},\d{1,18},[-c][^; ]{0,40};",  # /dev/kmsg
     r"\[(?:rank|default|trainer|worker)\d{1,5}\]:",  # torchrun
     r"\[\d{1,5},\d{1,5}\]<std(?:out|err)>:?",  # mpirun
     r"\((?:[\w.:=-]{1,64} ){0,4}pid=\d{1,9}(?:, ip=[\d.]{1,40})?\)",  # Ray, vLLM
     r"\[(?:pod/)?[\w.-]{1,100}/[\w.-]{1,100}\]",  # kubectl logs --prefix
 )
-_PREFIX: Final = expression(rf"(?:(?:{'|'.join(_CERTAIN)})(?:[ \t]|(?<=[>:])|$)){{1,6}}")
+_PREFIX: Final = expression(rf"(?:(?:{'|'.join(_CERTAIN)})(?:[ \t]|(?<=[>:;])|$)){{1,6}}")
 """Prefixes that nothing else looks like, several in a row."""
 _NUMBERED: Final = expression(r"\s{0,10}(\d{1,7})(?:\t|:(?!\d\d\b) ?|(?<!\d{4}):(?=\d\d:\d\d\.\d\b)|[.)|] ?|\s?[→│] ?| {1,2}|$)")
 """As editors and `cat -n` number lines; a PCI address may follow, whose domain has four digits."""
@@ -35,7 +37,7 @@ _LABELLED: Final = expression(r"(\s{0,4}\d{1,4}:(?= |$)|[\w.-]{1,60}\s{0,30}\|) 
 """As docker compose and srun -l label lines."""
 _COMMON: Final = expression(r"\s{1,40}|(?:[-*+•#$%]|//) ")
 Matcher = Callable[[str], "re.Match[str] | None"]
-_BEGINNINGS: Final = frozenset(" \t>[(<0123456789")
+_BEGINNINGS: Final = frozenset(" \t>[(<k0123456789")
 _MONTHS: Final = frozenset(("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"))
 _RUN: Final = 3
 """Lines in a row that show a pattern by more than chance; two are enough if they are all of the text."""

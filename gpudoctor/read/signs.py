@@ -57,5 +57,5 @@ class Signs(msgspec.Struct, frozen=True):
             log=tuple(log),
             noise=noise,
             own=tuple(own),
-            likeness=likeness([line.text for line in told if (line.file, line.number) not in harmless]),
+            likeness=likeness([line.text for line in told if not line.by_kernel and (line.file, line.number) not in harmless]),
         )

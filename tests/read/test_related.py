@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from gpudoctor.matrix import Matrix
@@ -31,7 +33,11 @@ LISTED = """\
 """
 
 
-@pytest.mark.parametrize("others", [OTHERS, LISTED], ids=["dmesg", "lspci"])
+DECODED = re.sub(r"(?m)^\[.{12}\]", "kern  :info  : 2026-05-03T10:00:01,285060+00:00", OTHERS)
+RAW = re.sub(r"(?m)^\[.{12}\] ", "6,3973,227996636,-;", OTHERS)
+
+
+@pytest.mark.parametrize("others", [OTHERS, DECODED, RAW, LISTED], ids=["dmesg", "dmesg -x", "/dev/kmsg", "lspci"])
 def test_they_state_no_fault(others: str, matrix: Matrix) -> None:
     smi = "NVIDIA-SMI 550.54.15   Driver Version: 550.54.15   CUDA Version: 12.4\n"
     assert causes(others + smi, matrix) == []
@@ -44,7 +50,7 @@ def test_they_change_no_cause(matrix: Matrix) -> None:
     }
 
 
-@pytest.mark.parametrize("host", ["", "May  3 10:00:01 node7 kernel: "])
+@pytest.mark.parametrize("host", ["", "May  3 10:00:01 node7 kernel: ", "kern  :warn  : ", "4,1203,4080722,-;"])
 def test_what_the_kernel_says_of_the_gpu_counts(host: str, matrix: Matrix) -> None:
     line = "[    4.080722] nouveau 0000:65:00.0: NVIDIA TU102 (162000a1)\n"
     assert causes(OTHERS + host + line, matrix) == ["nouveau-loaded"]
