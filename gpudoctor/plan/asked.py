@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from gpudoctor.derive import build_names
 from gpudoctor.derive.specifiers import allows_some, only_version
 from gpudoctor.errors import UsageError
-from gpudoctor.frameworks import CATALOGUE, NVIDIA_PACKAGES, spec_of, stack_of
+from gpudoctor.frameworks import CATALOGUE, NVIDIA_PACKAGES, framework_of, spec_of, stack_of
 from gpudoctor.matrix import Matrix
+from gpudoctor.plan.extras import frameworks_behind
 from gpudoctor.plan.model import Combination, StatedBuild
 from gpudoctor.requirement_files import images
 from gpudoctor.requirement_files.model import BaseImage, Requested, StatedRequirement
@@ -51,9 +52,15 @@ def combined(given: Combination, asked: Requested, matrix: Matrix) -> Combinatio
         for requirement in known
         if requirement.required_by and not requirement.without_gpu_code and _is_part(requirement, matrix)
     ]
-    stated = [requirement for requirement in known if requirement not in parts]
-    unread = tuple(
-        Unread(not_read.name or not_read.text, f"{not_read.reason} ({not_read.place})") for not_read in asked.not_read if not_read.package
+    beside_own = dict(_beside_own(asked, known, matrix))
+    stated = [requirement for requirement in known if requirement not in parts and _name(requirement) not in beside_own]
+    unread = (
+        *(
+            Unread(not_read.name or not_read.text, f"{not_read.reason} ({not_read.place})")
+            for not_read in asked.not_read
+            if not_read.package
+        ),
+        *(Unread(name, why) for name, why in beside_own.items()),
     )
     if not (given.requirements or stated or unread):
         raise UsageError(f"{' and '.join(asked.files)} installs no package; name a file that lists some.")
@@ -87,6 +94,16 @@ def _name(stated: StatedRequirement) -> str:
 
 def _version(stated: StatedRequirement) -> str:
     return (only_version(str(stated.requirement.specifier)) or str(stated.requirement.specifier).removeprefix("==")).removesuffix(".*")
+
+
+def _beside_own(asked: Requested, known: Sequence[StatedRequirement], matrix: Matrix) -> Iterator[tuple[str, str]]:
+    """Yield the packages that would run with a vendor's own build of a framework, which is in no table, each with why."""
+    own = {framework: not_read.place for not_read in asked.not_read if (framework := framework_of(not_read.name))}
+    own = {framework: place for framework, place in own.items() if not any(_name(stated) == framework for stated in known)}
+    for stated in known if own else ():
+        framework = next((name for name in frameworks_behind(_name(stated), matrix) if name in own), None)
+        if framework is not None:
+            yield _name(stated), f"it would run with the image's own {spec_of(framework).title} ({own[framework]})"
 
 
 def _python(given: Combination, asked: Requested) -> tuple[str | None, AllowedPythons | None]:

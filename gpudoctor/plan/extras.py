@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from gpudoctor.derive.cuda_libraries import WHEELS
 from gpudoctor.derive.specifiers import BESIDE, Requirement, only_version, requirements_in
 from gpudoctor.frameworks import CATALOGUE
-from gpudoctor.matrix import FrameworkRelease
+from gpudoctor.matrix import FrameworkRelease, Matrix
 
 _EXTRA = re.compile(r'extra=="([^"]+)"')
 _LIBRARIES = (WHEELS["cudart"], WHEELS["cudnn"], "cuda-toolkit")
@@ -31,6 +32,14 @@ def frameworks_of(rows: Sequence[FrameworkRelease]) -> tuple[str, ...]:
     """Return the frameworks that the newest release of a package requires without an extra."""
     required = {wanted.name for wanted in requirements_in(rows[-1].requires) if _is_always_there(wanted)}
     return tuple(spec.name for spec in CATALOGUE if spec.name in required)
+
+
+def frameworks_behind(package: str, matrix: Matrix) -> tuple[str, ...]:
+    """Return the frameworks that the newest release of a package requires, or that a package which it requires does; none if no table lists it."""
+    rows = matrix.releases(package)
+    required = [wanted.name for wanted in requirements_in(rows[-1].requires) if _is_always_there(wanted)] if rows else []
+    further = (frameworks_of(matrix.releases(name)) for name in required if matrix.releases(name))
+    return tuple(dict.fromkeys(chain(frameworks_of(rows) if rows else (), *further)))
 
 
 def _is_always_there(wanted: Requirement) -> bool:

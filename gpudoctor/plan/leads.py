@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive.specifiers import Requirement
+from gpudoctor import versions
+from gpudoctor.derive.specifiers import Requirement, only_version
 from gpudoctor.frameworks import framework_of, spec_of
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix.tables import TABLE_OF
@@ -19,7 +20,7 @@ def leads(wishes: Wishes, matrix: Matrix, *, of_mac: bool = False) -> dict[str, 
 
     What has no GPU code follows from the others, if there are others. `of_mac` adds the plugins for the GPU of a Mac.
     """
-    listed = {name: requirement for name, requirement in wishes.requirements.items() if matrix.releases(name)}
+    listed = {name: requirement for name, requirement in wishes.requirements.items() if _is_listed(requirement, matrix)}
     stated = {name: requirement for name, requirement in listed.items() if not matrix.without_gpu_code(name)}
     implied = {}
     for name in listed:
@@ -31,6 +32,15 @@ def leads(wishes: Wishes, matrix: Matrix, *, of_mac: bool = False) -> dict[str, 
         implied |= {name: Requirement(name, name, (), "", "") for name in plugins if name and name not in stated}
     both = {name: _bounded(requirement, wishes) for name, requirement in ({**stated, **implied} or listed).items()}
     return dict(sorted(both.items(), key=lambda item: framework_of(item[0]) is not None))
+
+
+def _is_listed(requirement: Requirement, matrix: Matrix) -> bool:
+    """Return whether the tables have releases of a package to choose from: not where it is pinned to one from before all that they list."""
+    rows, pin = matrix.releases(requirement.name), only_version(requirement.specifier)
+    if pin is None or framework_of(requirement.name) or not rows:
+        return bool(rows)
+    oldest, pinned = versions.parse(str(rows[0].release)), versions.parse(pin)
+    return oldest is None or pinned is None or pinned >= oldest
 
 
 def beside(wishes: Wishes, searched: dict[str, Requirement]) -> tuple[str, ...]:

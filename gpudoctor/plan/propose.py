@@ -157,11 +157,12 @@ def exit_code(here: Environment | None) -> int:
 
 def _refuse_unknown(search: Search, wishes: Wishes, matrix: Matrix) -> None:
     """Raise UsageError if the tables list nothing to choose from."""
-    if not search.leads:
+    listed = search.leads or {name: requirement for name, requirement in wishes.requirements.items() if matrix.releases(name)}
+    if not listed:
         raise UsageError(
             f"No table lists {joined(wishes.requirements)}, so there is nothing to choose; add the framework that it uses, such as torch."
         )
-    for key, asked in search.leads.items():
+    for key, asked in listed.items():
         known = [str(row.release) for row in matrix.releases(key)]
         if not any(satisfies(release.partition("+")[0], asked.specifier.partition("+")[0]) for release in known):
             bounded = key in wishes.bounds or key not in wishes.requirements

@@ -17,7 +17,7 @@ import msgspec
 from gpudoctor.redact import identifiers, names
 from gpudoctor.redact.anybody import ANYBODY, is_own_name
 from gpudoctor.redact.pseudonyms import REMOVED, Kind, Marks, Pseudonyms, is_removed
-from gpudoctor.redact.shapes import SHAPES, Shape
+from gpudoctor.redact.shapes import BASE64, SHAPES, Shape, is_path
 
 LONGEST = 1 << 16
 """Characters of one text that are searched; the rest is cut off."""
@@ -106,7 +106,9 @@ class Redactor:
         """What precedes a secret, as `shape` keeps it, and what stands in its place."""
         kept = match.expand(shape.kept)
         secret = match.group()[len(kept.partition(REMOVED)[0]) :]
-        return match.group() if is_removed(secret.removesuffix("@")) else kept.replace(REMOVED, self._marks.of(shape.kind, secret))
+        if is_removed(secret.removesuffix("@")) or (shape is BASE64 and is_path(secret)):
+            return match.group()
+        return kept.replace(REMOVED, self._marks.of(shape.kind, secret))
 
     def _anonymous(self, text: str) -> str:
         text = names.mail(names.prompts(text, self._marks), self._marks)

@@ -110,7 +110,8 @@ def mail(text: str, marks: Marks) -> str:
 
 
 def _mail(match: re.Match[str], marks: Marks) -> str:
-    return match.group() if _ending(match[1]) in _NO_MAIL else marks.of(Kind.MAIL, match.group())
+    ending = _ending(match[1])  # a tag of git's is a version: cocoapi.git@v0.7.3
+    return match.group() if ending in _NO_MAIL or ending.isdecimal() else marks.of(Kind.MAIL, match.group())
 
 
 def hosts(text: str, marks: Marks) -> str:

@@ -5,6 +5,8 @@ detect-secrets 1.5.0 knows the same prefixes; why it is no dependency stands in 
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from gpudoctor.redact.pseudonyms import REMOVED, Kind
@@ -39,6 +41,13 @@ _NAMED = (
 )
 """A name that announces a secret, up to the value: token=, "api_key": "..."."""
 _VALUE = r"""(?:(?<=")[^"\n]{1,4096}(?=")|(?<=')[^'\n]{1,4096}(?=')|(?:(?:bearer|basic)[ \t]{1,8})?[^\s"',;&]+)"""
+
+BASE64 = Shape(
+    ("",),
+    r"(?<![\w.+/=@%-])(?!/)(?=[a-z0-9+/]{0,99}[A-Z])(?=[A-Z0-9+/]{0,99}[a-z])(?=[A-Za-z+/]{0,99}[0-9])[A-Za-z0-9+/]{40,}={0,2}(?![\w.+/@%-])",
+    "a base64 key, such as AWS's secret access keys (40 letters) and Azure's (88): https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html",
+    shortest=40,
+)
 
 SHAPES = (
     Shape(
@@ -97,10 +106,12 @@ SHAPES = (
     _token("xapp-", r"[\w-]{10,}", "https://docs.slack.dev/authentication/tokens"),
     _token("wandb_v1_", r"\w{16,}", "https://docs.wandb.ai/support/find_api_key"),
     _token("A(?:KIA|SIA|BIA|CCA)", "[A-Z0-9]{16}(?![A-Z0-9])", _AWS, "AKIA", "ASIA", "ABIA", "ACCA"),
-    Shape(
-        ("",),
-        r"(?<![\w.+/=@%-])(?!/)(?=[a-z0-9+/]{0,99}[A-Z])(?=[A-Z0-9+/]{0,99}[a-z])(?=[A-Za-z+/]{0,99}[0-9])[A-Za-z0-9+/]{40,}={0,2}(?![\w.+/@%-])",
-        "a base64 key, such as AWS's secret access keys (40 letters) and Azure's (88): https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html",
-        shortest=40,
-    ),
+    BASE64,
 )
+
+_WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}|[0-9]{1,4}")
+
+
+def is_path(text: str) -> bool:
+    """Return whether a text with slashes consists of words and short numbers, as a path in a repository: a key of that length has single letters."""
+    return "/" in text and not _WORD.sub("", text).strip("/")

@@ -35,7 +35,7 @@ def take(name: str, place: FileLine, into: Collector) -> None:
     elif path.startswith("nvcr.io/nvidia/"):
         into.image = BaseImage(name=name, place=place)
         holds = next((spec.distributions[0] for spec in CATALOGUE if spec.vendor_image == path), path.rpartition("/")[2])
-        into.not_read(name, "it has NVIDIA's own build of the framework", place, name=holds)
+        into.not_read(name, "the image has NVIDIA's own build of it", place, name=holds)
     elif path == "scratch":
         return
     else:

@@ -144,6 +144,16 @@ def test_an_image_of_nvidia_s_own_build_is_never_ready(tmp_path: Path) -> None:
     assert [unchecked.what for unchecked in found.diagnosis.unchecked] == ["torch"]
 
 
+@pytest.mark.parametrize(
+    ("image", "package", "framework"),
+    [("tensorflow:24.03-tf2-py3", "tensorflow-hub", "tensorflow"), ("pytorch:24.05-py3", "torchaudio", "torch")],
+)
+def test_what_is_installed_into_such_an_image_brings_no_framework(image: str, package: str, framework: str, tmp_path: Path) -> None:
+    lines = f"FROM nvcr.io/nvidia/{image}\nRUN pip install {package}"
+    assert [unchecked.what for unchecked in checked(tmp_path, "Dockerfile", lines).diagnosis.unchecked] == [framework, package]
+    assert framework in versions(checked(tmp_path, "Dockerfile", f"{lines} {framework}\n"))
+
+
 def test_an_image_gives_its_cuda_to_a_framework_that_needs_the_system_s(tmp_path: Path) -> None:
     image = checked(tmp_path, "Dockerfile", "FROM nvidia/cuda:12.2.2-cudnn8-runtime-ubuntu22.04\nRUN pip install tensorflow==2.15.1\n")
     assert not isinstance(image.snapshot.supposed, Missing)

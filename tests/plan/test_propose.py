@@ -119,6 +119,14 @@ def test_a_build_that_no_table_lists_is_unknown_and_not_broken(build: str) -> No
     assert plan.headline.endswith("The newest that works is torch 2.9.1 for CUDA 12.8.")
 
 
+@pytest.mark.parametrize("pinned", ["monai==0.8.0", "onnxruntime-gpu==1.8.1"])
+def test_a_pin_from_before_the_tables_is_kept_and_unknown(pinned: str) -> None:
+    plan = planned("A100", "550.54.15", pinned, "torch==2.5.1")
+    assert plan.exit_code == 3
+    assert plan.environment is not None
+    assert any(one.startswith(f"{pinned.replace('==', ' ')} was not checked") for one in plan.environment.not_checked)
+
+
 @pytest.mark.parametrize("name", ["numba", "numba-cuda", "jax-cuda12-plugin", "jaxlib"])
 def test_packages_without_a_framework_are_not_ready(name: str) -> None:
     plan = planned("T4", "535.104.05", name)

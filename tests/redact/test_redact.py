@@ -62,6 +62,7 @@ GONE = {
     "Using [0]veth75:fe80::14ad:64ff%veth75<0>": "Using [0]veth75:<address>%veth75<0>",
     "Nodelist:=  rack4-[10-11]": "Nodelist:=  <host>",
     "eyJhbGciOi1.eyJzdWIiOi1.c2ln": REMOVED,
+    "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEYa": REMOVED,
 }
 KEPT = (
     "/usr/local/cuda-12.4/lib64",
@@ -84,6 +85,8 @@ KEPT = (
     "torch.cuda.is_available",
     "c10::cuda",
     "memcpy@GLIBC_2.14",
+    "git+https://github.com/NVIDIA/cocoapi.git@v0.7.3#subdirectory=PythonAPI",
+    "TensorFlow2/LanguageModeling/BERT/Dockerfile",
     "2.12.0.dev20260101+cu128",
     "/usr/lib/python3.11/site-packages/nvidia/cublas/lib/libcublasLt.so.12",
     "/homes/x",
