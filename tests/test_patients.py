@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -152,6 +153,8 @@ def test_a_start_that_hides_the_gpu_is_broken_and_named(machine: Machine, name: 
 
 
 CLOSED = {
+    "../..": 0o700,
+    "..": 0o700,
     ".": 0o700,
     "./": 0o711,
     "torch": 0o700,
@@ -163,7 +166,7 @@ CLOSED = {
     "nvidia/cublas/lib": 0o700,
     "nvidia/cudnn/lib/libcudnn.so.9": 0o600,
 }
-"""Places below site-packages, and the permissions that an installation under umask 077 may have left to other users."""
+"""Places below site-packages or above it, and the permissions that an installation under umask 077 may have left to other users."""
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give an environment to another user")
@@ -186,3 +189,15 @@ def test_packages_that_this_user_may_not_read_are_named_and_the_fix_opens_them(m
     subprocess.run(fix["command"].removeprefix("sudo ").split(), check=True)
     again = document("report", machine.run("check", "--no-smoke", python=environment, wrapper=WITHOUT_RIGHTS).stdout)
     assert not {finding["name"] for finding in again["findings"]} & {"framework-missing", "framework-files-damaged", "cuda-library-damaged"}
+
+
+@pytest.mark.parametrize("place", ["lib", "lib/python3.11", "lib/python3.11/site-packages"])
+@pytest.mark.parametrize("target", ["/nowhere/at/all", "itself"])
+def test_packages_behind_a_link_that_leads_nowhere_are_named(machine: Machine, tmp_path: Path, place: str, target: str) -> None:
+    link = venv(tmp_path / "theirs", newest("3.11"), "") / place
+    shutil.rmtree(link)
+    link.symlink_to(link.name if target == "itself" else target)
+    ended = machine.run("check", "--no-smoke", python=tmp_path / "theirs")
+    assert ended.returncode == 1
+    (finding,) = document("report", ended.stdout)["findings"]
+    assert finding["message"].startswith(f"{link} is a link that leads nowhere")

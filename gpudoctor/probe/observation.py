@@ -21,7 +21,7 @@ from gpudoctor.probe.kernel_driver import kernel_driver
 from gpudoctor.probe.kernel_side import afterwards, with_kernel_side
 from gpudoctor.probe.libraries import NOTHING, arguments, libraries, subjects, xray
 from gpudoctor.probe.other_environments import elsewhere
-from gpudoctor.probe.packages import installers, packages
+from gpudoctor.probe.packages import installers, packages, site_packages
 from gpudoctor.probe.pci import pci
 from gpudoctor.probe.python_start import start
 from gpudoctor.probe.script_folder import script_folder
@@ -118,7 +118,7 @@ def _environment(inventory: Inventory, python: Python, path: tuple[str, ...], an
     """Read the target's packages, and start the X-ray of its frameworks."""
     inventory.interpreter = inventory.target.executable
     prefix = python.prefix if python.kind == "conda" and isinstance(python.prefix, str) else ""
-    installed = packages(path, prefix)
+    installed = packages(path, prefix, site_packages(python))
     own = inside(answered)
     python = msgspec.structs.replace(installers(python, path), shadowing=tuple(map(readable, own.shadowing.values())))
     inventory.started(start(inventory.environ, own, inventory.target.executable, path))

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from gpudoctor.elf.system import closed
 from gpudoctor.frameworks import CATALOGUE, Names, framework_of
 from gpudoctor.probe import files
 from gpudoctor.probe.required import HEAD, Place, There, requirements
@@ -75,10 +76,11 @@ def parse(folder: str) -> tuple[str, str] | None:
     return (normalise(name), version) if name and version else None
 
 
-def packages(path: Iterable[str], conda_prefix: str = "") -> Packages:
+def packages(path: Iterable[str], conda_prefix: str = "", site: str = "") -> Packages:
     """The relevant distributions in the folders of `path`, a sys.path; an unreadable folder has none.
 
-    `conda_prefix` is the environment's folder if conda made it: then the installer of each package is read too.
+    `conda_prefix` is the environment's folder if conda made it: then the installer of each package is read too. `site` is its site-packages,
+    which Python leaves off sys.path where it cannot see the folder.
     """
     found: list[Distribution] = []
     leftovers: list[Distribution] = []
@@ -98,8 +100,27 @@ def packages(path: Iterable[str], conda_prefix: str = "") -> Packages:
         conda=_conda(conda_prefix),
         others=tuple(others[:MOST_OTHERS]),
         leftovers=tuple(leftovers),
-        closed=tuple(map(readable, filter(_is_closed, folders))),
+        closed=tuple(map(readable, (*filter(_is_closed, folders), *_closed_above(site, folders)))),
+        astray=readable(_astray(site)),
     )
+
+
+def site_packages(python: Python) -> str:
+    """The folder in which pip installs packages of an environment; empty for a system's Python, whose distribution chooses it."""
+    if python.kind == "system" or not isinstance(python.prefix, str) or not isinstance(python.version, str):
+        return ""
+    return f"{python.prefix}/lib/python{'.'.join(python.version.split('.')[:2])}/site-packages"
+
+
+def _closed_above(site: str, folders: Iterable[str]) -> tuple[str, ...]:
+    """The folder above a site-packages that this user may not enter; Python itself does not see what is in it."""
+    return (closed(site),) if site and site not in folders and _is_closed(site) else ()
+
+
+def _astray(site: str) -> str:
+    """What of a site-packages and the folders above it is a link to nothing, or to itself; empty if nothing is."""
+    places = (site.rsplit("/", up)[0] for up in (2, 1, 0)) if site else ()
+    return next((place for place in places if os.path.islink(place) and not os.path.exists(place) and not _is_closed(place)), "")
 
 
 def _is_closed(folder: str) -> bool:

@@ -36,7 +36,8 @@ def framework_missing(environment: EnvironmentView) -> Problems:
             evidence=(Evidence("frameworks found", ", ".join(installed) or "none", _WHERE),),
             fixes=(_NAME_ENVIRONMENT, *_first_time(install_framework(machine, name, accepts=accepts))),
         )
-    closed = () if installed or isinstance(packages := environment.observed.packages, Missing) else packages.closed
+    packages = environment.observed.packages
+    closed, astray = ((), "") if installed or isinstance(packages, Missing) else (packages.closed, packages.astray)
     if closed:
         yield Problem(
             message=f"This user may not read {few(closed)}: no import in {place} finds a package there.",
@@ -45,6 +46,15 @@ def framework_missing(environment: EnvironmentView) -> Problems:
             impact=Impact.CANNOT_TRAIN,
             evidence=tuple(Evidence("folder on sys.path", "permission denied", folder) for folder in first(closed)),
             fixes=(readable_by_all(closed),),
+        )
+    elif astray:
+        yield Problem(
+            message=f"{astray} is a link that leads nowhere: no import in {place} finds a package there.",
+            title="The folder of installed packages is gone",
+            severity=Severity.ERROR,
+            impact=Impact.CANNOT_TRAIN,
+            evidence=(Evidence("link", "leads nowhere", astray),),
+            fixes=(Fix("Mount or restore what the link leads to, or create the environment again.", action=Action.REINSTALL_PACKAGE),),
         )
     elif not installed and (interrupted := _interrupted(environment)):
         yield from (_left_by_pip(*one, environment, place) for one in interrupted)
