@@ -101,7 +101,7 @@ def packages(path: Iterable[str], conda_prefix: str = "", site: str = "") -> Pac
         others=tuple(others[:MOST_OTHERS]),
         leftovers=tuple(leftovers),
         closed=tuple(map(readable, (*filter(_is_closed, folders), *_closed_above(site, folders)))),
-        astray=readable(_astray(site)),
+        astray=tuple(map(readable, _astray(site))),
     )
 
 
@@ -117,10 +117,10 @@ def _closed_above(site: str, folders: Iterable[str]) -> tuple[str, ...]:
     return (closed(site),) if site and site not in folders and _is_closed(site) else ()
 
 
-def _astray(site: str) -> str:
-    """What of a site-packages and the folders above it is a link to nothing, or to itself; empty if nothing is."""
+def _astray(site: str) -> tuple[str, ...]:
+    """What of a site-packages and the folders above it is a link to nothing, or to itself."""
     places = (site.rsplit("/", up)[0] for up in (2, 1, 0)) if site else ()
-    return next((place for place in places if os.path.islink(place) and not os.path.exists(place) and not _is_closed(place)), "")
+    return tuple(place for place in places if os.path.islink(place) and not os.path.exists(place) and not _is_closed(place))
 
 
 def _is_closed(folder: str) -> bool:

@@ -148,7 +148,7 @@ class Packages(Observed, frozen=True):
     """The other distributions of the environment, as name==version."""
     closed: tuple[str, ...] = ()
     """The folders on sys.path that this user may not list: imports find nothing in them. For site-packages, which is then no longer on it, the folder that is closed."""
-    astray: str = ""
+    astray: tuple[str, ...] = ()
     """The environment's site-packages, or a folder above it, if it is a link that leads nowhere."""
     selected: bool = False
     """Of a pasted text: the environment may have packages that the text does not list."""

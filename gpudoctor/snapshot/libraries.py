@@ -148,7 +148,10 @@ class FrameworkLibraries(Observed, frozen=True):
     unresolved: tuple[UnresolvedSymbol, ...] = ()
     """Functions that the CUDA libraries which it would load lack, one for each file that needs some."""
     absent_modules: tuple[Damage, ...] = ()
-    """Modules of packages that are not installed, if its import, or that of what it requires, asks for one: it fails. Only looked for where a requirement is absent."""
+    """Modules of packages that are not installed, if its import, or that of what it requires, asks for one: it fails. Only looked for where a requirement is absent.
+
+    Without `asked_by`: a package that another one requires, which the import does not ask for.
+    """
     shadowed_modules: tuple[Damage, ...] = ()
     """Modules of the standard library that its import asks for and that a file on PYTHONPATH or beside the script shadows."""
 

@@ -93,9 +93,18 @@ def test_a_lost_package_is_named_exactly_if_the_import_fails(tmp_path: Path, nam
         shutil.rmtree(tmp_path / f"{name}-1.0.dist-info")
     found = seen(tmp_path)
     direct = not metadata and name == "near_by"  # its caller knows what the framework itself lacks
-    assert (found is None) is (imported(tmp_path) or direct)
-    if not metadata and found is not None:
+    fails = found is not None and bool(found.path or found.asked_by)
+    assert fails is not (imported(tmp_path) or direct)
+    if not metadata and fails and found is not None:
         assert (found.path, found.owner) == ("", "near-by")
+
+
+def test_an_absent_package_that_no_import_asks_for_is_named_without_an_asker(tmp_path: Path) -> None:
+    planted(tmp_path)
+    (tmp_path / "furthest.py").unlink()
+    shutil.rmtree(tmp_path / "furthest-1.0.dist-info")
+    assert imported(tmp_path)
+    assert seen(tmp_path) == Hole("furthest", "", "missing", "its package is not installed", "", "far")
 
 
 def test_what_an_earlier_folder_has_is_imported_from_there(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_a_missing_linked_library_is_named(tmp_path: Path) -> None:
     made = home / "libtensorflow_framework.so.2"
     library(made, needs=(gone,), soname=made.name)
     assert xray(tmp_path, framework("tensorflow", home)).frameworks[0].broken == (
-        Damage("libgone.so.3", DamageKind.MISSING, "nowhere", asked_by=str(made)),
+        Damage("libgone.so.3", DamageKind.MISSING, "in no folder that the loader searches", asked_by=str(made)),
     )
 
 

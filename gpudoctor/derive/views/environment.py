@@ -54,6 +54,13 @@ class EnvironmentView(PartView):
         return {name: version for name, _, version in pairs} | relevant
 
     @property
+    def keeps_other_requirements(self) -> bool:
+        """Whether what metadata requires is not what the environment needs: conda's packages have other dependencies, and so have Debian's."""
+        python = self.observed.python
+        prefix = "" if isinstance(python, Missing) else python.prefix
+        return isinstance(python, Missing) or python.kind == "conda" or prefix == "/usr"
+
+    @property
     def frameworks(self) -> tuple[FrameworkView, ...]:
         """The frameworks installed here; empty if unknown."""
         return self.machine.frameworks

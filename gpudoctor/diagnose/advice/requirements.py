@@ -35,14 +35,33 @@ def is_there(stack: Stack, *, many: bool = False) -> str:
 
 def unmet_requirements(violations: Iterable[Violation], stack: Stack) -> str:
     """Return the unmet requirements as a sentence."""
-    clauses = (f"{violation.demand.text}, but {violation.found.label} {is_there(stack)}" for violation in violations)
+    clauses = (f"{_stated(violation)}, but {violation.found.label} {is_there(stack)}" for violation in violations)
     return "; ".join(dict.fromkeys(clauses)) + "."
+
+
+def _stated(violation: Violation) -> str:
+    bounds = violation.demand.requirement.specifier.split(",")
+    return violation.demand.text.replace(",".join(bounds), _shortened(bounds, violation.found.version))
+
+
+def _shortened(clauses: Iterable[str], version: str) -> str:
+    """Return bounds without the releases that they exclude one by one, unless this is one of them; TensorFlow excludes six of protobuf."""
+    clauses = list(clauses)
+    return ",".join(clause for clause in clauses if not clause.startswith("!=") or clause == f"!={version}") or ",".join(clauses)
 
 
 def accepted(violations: list[Violation]) -> str:
     """Return one requirement that satisfies all unmet requirements for a package."""
-    clauses = dict.fromkeys(clause for violation in violations for clause in violation.demand.requirement.specifier.split(","))
-    return f"{violations[0].found.name}{','.join(clauses)}"
+    return f"{violations[0].found.name}{','.join(_bounds(violations))}"
+
+
+def accepted_in_short(violations: list[Violation]) -> str:
+    """Return the same for a title: without the releases that are excluded one by one."""
+    return f"{violations[0].found.name}{_shortened(_bounds(violations), violations[0].found.version)}"
+
+
+def _bounds(violations: list[Violation]) -> Iterable[str]:
+    return dict.fromkeys(clause for violation in violations for clause in violation.demand.requirement.specifier.split(","))
 
 
 def rule_for(violation: Violation) -> str:

@@ -120,7 +120,8 @@ class Patient:
             for path, refused in lookup.damaged[:1]:
                 self.break_off(refused.closed or path, refused.kind, refused.reason, asker)
             if not lookup.damaged:
-                self.break_off(lookup.wanted, "missing", lookup.problem or "nowhere", asker)
+                searched = "no such file" if "/" in lookup.wanted else "in no folder that the loader searches"
+                self.break_off(lookup.wanted, "missing", lookup.problem or searched, asker)
 
     def lack(self, wanted: str, part: str, asker: str, folder: str) -> None:
         """Record a CUDA library that the framework looks for by a pattern and cannot start without."""

@@ -39,6 +39,7 @@ class Hole(NamedTuple):
     kind: str
     why: str
     asked_by: str
+    """Empty for an absent package that the import does not ask for."""
     owner: str = ""
     """The required distribution that the file belongs to, or of an absent module the one that imports it; empty if it is the framework's."""
 
@@ -251,7 +252,7 @@ def unstartable(disk: Disk, home: str, name: str) -> Hole | None:
 
 
 def hole(disk: Disk, home: str, spec: FrameworkSpec, absent: frozenset[str]) -> Hole | None:
-    """The first file or module that the import of the framework in the folder `home` lacks.
+    """The first file or module that the import of the framework in the folder `home` lacks; of what only later imports need, a package that is absent.
 
     `absent` are the modules of packages that it requires and that are not installed.
     """
@@ -263,7 +264,9 @@ def hole(disk: Disk, home: str, spec: FrameworkSpec, absent: frozenset[str]) -> 
     absent |= frozenset(name.replace("-", "_") for name in required.absent)
     stating = (module(file) for file, _ in (spec.version_files[name] for name in spec.distributions[:1] if name in spec.version_files))
     found = package.beside(required).first_hole((spec.name, *stating), lost, absent) if lost or absent else None
-    return found and found._replace(owner=required.owners.get(found.path or found.asked_by, ""))
+    if found is None:
+        return next((Hole(name, "", "missing", "its package is not installed", "", by) for name, by in required.absent.items()), None)
+    return found._replace(owner=required.owners.get(found.path or found.asked_by, ""))
 
 
 def asking(disk: Disk, home: str, spec: FrameworkSpec, modules: frozenset[str]) -> Hole | None:

@@ -37,7 +37,7 @@ def framework_missing(environment: EnvironmentView) -> Problems:
             fixes=(_NAME_ENVIRONMENT, *_first_time(install_framework(machine, name, accepts=accepts))),
         )
     packages = environment.observed.packages
-    closed, astray = ((), "") if installed or isinstance(packages, Missing) else (packages.closed, packages.astray)
+    closed, astray = ((), ()) if installed or isinstance(packages, Missing) else (packages.closed, packages.astray)
     if closed:
         yield Problem(
             message=f"This user may not read {few(closed)}: no import in {place} finds a package there.",
@@ -49,11 +49,11 @@ def framework_missing(environment: EnvironmentView) -> Problems:
         )
     elif astray:
         yield Problem(
-            message=f"{astray} is a link that leads nowhere: no import in {place} finds a package there.",
+            message=f"{astray[0]} is a link that leads nowhere: no import in {place} finds a package there.",
             title="The folder of installed packages is gone",
             severity=Severity.ERROR,
             impact=Impact.CANNOT_TRAIN,
-            evidence=(Evidence("link", "leads nowhere", astray),),
+            evidence=(Evidence("link", "leads nowhere", astray[0]),),
             fixes=(Fix("Mount or restore what the link leads to, or create the environment again.", action=Action.REINSTALL_PACKAGE),),
         )
     elif not installed and (interrupted := _interrupted(environment)):

@@ -14,6 +14,7 @@ from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
 from gpudoctor.diagnose.advice.releases import nearest, newest, pick
 from gpudoctor.diagnose.advice.requirements import (
     accepted,
+    accepted_in_short,
     as_evidence,
     contradictory,
     needs_numpy_1,
@@ -173,21 +174,29 @@ def _absent_further(environment: EnvironmentView) -> Problems:
         if module is None or version is None:
             continue
         by = f"{module.owner} {version}"
-        yield Problem(
-            message=f"`import {framework.name}` fails: {module_file(module.asked_by)} of {by} imports {module.path}, which is not installed.",
+        problem = Problem(
+            message=f"{by} requires {module.path}, which is not installed.",
             title=f"{framework.spec.title} lacks packages that it requires",
-            severity=Severity.ERROR,
-            only_for=framework.name,
-            subject=framework.subject,
-            evidence=(Evidence("imports", module.path, module.asked_by),),
+            evidence=(Evidence(f"{framework.label} requires", module.owner, "directly, or what it requires does"),),
             fixes=(install_fix(f"Install what {by} requires", environment.observed.python, by.replace(" ", "==")),),
         )
+        if module.asked_by:
+            yield msgspec.structs.replace(
+                problem,
+                message=f"`import {framework.name}` fails: {module_file(module.asked_by)} of {by} imports {module.path}, which is not installed.",
+                severity=Severity.ERROR,
+                only_for=framework.name,
+                subject=framework.subject,
+                evidence=(Evidence("imports", module.path, module.asked_by),),
+            )
+        elif not environment.keeps_other_requirements:
+            yield problem
 
 
 def _with_failing_import(problem: Problem, framework: FrameworkView) -> Problem:
     """Return the problem as the error that it is if the framework imports a module that is absent."""
     module = framework.absent_module
-    if module is None:
+    if module is None or not module.asked_by:
         return problem
     return msgspec.structs.replace(
         problem,
@@ -205,7 +214,7 @@ def _install_within_bounds(found: Distribution, violations: list[Violation], env
     machine = environment.machine
     if stack_of(found.name) == found.name and pick(machine, found.name, accepts=specifier) is not None:
         return install_framework(machine, found.name, accepts=specifier)
-    return (install_fix(f"Install {requirement}", environment.observed.python, requirement),)
+    return (install_fix(f"Install {accepted_in_short(violations)}", environment.observed.python, requirement),)
 
 
 def _install_another(found: Distribution, violations: list[Violation], environment: EnvironmentView) -> Iterator[Fix]:

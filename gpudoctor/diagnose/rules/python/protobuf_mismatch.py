@@ -6,7 +6,15 @@ from gpudoctor.derive.left_open import may_be_chosen, upper_bound
 from gpudoctor.derive.packages import Stack, major, source_of
 from gpudoctor.derive.specifiers import contradict, satisfies
 from gpudoctor.diagnose.advice.packages import install_fix
-from gpudoctor.diagnose.advice.requirements import accepted, as_evidence, is_there, requirements, unmet_requirements, violations_for
+from gpudoctor.diagnose.advice.requirements import (
+    accepted,
+    accepted_in_short,
+    as_evidence,
+    is_there,
+    requirements,
+    unmet_requirements,
+    violations_for,
+)
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import Confidence, Evidence, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.frameworks import stack_of
@@ -44,7 +52,7 @@ def protobuf_mismatch(framework: FrameworkView) -> Problems:
         severity=None if fails else Severity.WARNING,
         confidence=Confidence.CERTAIN if stack.supposed else Confidence.LIKELY,
         evidence=(as_evidence(violations[0].found), *requirements(violations)),
-        fixes=(install_fix(f"Install {wanted}", framework.environment.observed.python, wanted),),
+        fixes=(install_fix(f"Install {accepted_in_short(violations)}", framework.environment.observed.python, wanted),),
     )
 
 
