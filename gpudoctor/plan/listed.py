@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from gpudoctor import versions
-from gpudoctor.derive.specifiers import key, requirements_in, satisfies
+from gpudoctor.derive.specifiers import key, only_version, requirements_in, satisfies
+from gpudoctor.derive.wheel_platform import ANY
 from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved
 from gpudoctor.matrix.builds import CPU
 from gpudoctor.matrix.tables import CUDNN
@@ -36,6 +37,16 @@ class Listed:
             yield from dict.fromkeys((str(row.release), None) for row in here or known)
             return
         yield from ((str(row.release), row) for row in self._matrix.releases(name))
+
+    def pythons(self, name: str, specifier: str) -> frozenset[str]:
+        """Return the Python versions for which some release of a package that suits has a wheel here; none if the tables do not say."""
+        fitting = [row for release, row in self.releases(name) if satisfies(release, specifier)]
+        here = [row for row in fitting if row and row.platform in {self._platform, ANY}]
+        if fitting:
+            return frozenset(python for row in here for python in row.pythons) if all(row.pythons for row in here) else frozenset()
+        pin = versions.parse(only_version(specifier) or "")
+        spans = self._matrix.pythons(name).items()
+        return frozenset(python for python, span in spans if pin is None or span.first <= pin <= (span.last or pin))
 
     def row(self, name: str, version: str) -> FrameworkRelease | None:
         """The release's row for this platform, otherwise for another: an installer reads the same metadata."""

@@ -9,6 +9,7 @@ import msgspec
 from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.cuda import STUB
+from gpudoctor.derive.pythons import ordered
 from gpudoctor.derive.specifiers import BESIDE, Requirement, allows_older, contradict, holds, only_version, requirements_in, satisfies
 from gpudoctor.derive.wheel_tags import accepted
 from gpudoctor.errors import UsageError
@@ -74,6 +75,7 @@ class Packages:
     def take(self, stated: dict[str, Requirement]) -> tuple[Distribution, ...]:
         """What would be installed for these requirements, stated ones first. Raises UsageError if no release satisfies one."""
         self._stated = stated
+        self._pythons = self._common_pythons() or self._pythons
         for name, wanted in sorted(stated.items(), key=lambda item: (only_version(item[1].specifier) is None, self._tables.has(item[0]))):
             self._take_stated(name, wanted)
         self._settle()
@@ -96,6 +98,11 @@ class Packages:
             )
             for one in sorted(self._taken.values(), key=lambda one: (order.get(one.name, len(order)), one.name))
         )
+
+    def _common_pythons(self) -> tuple[str, ...]:
+        """Return the allowed Python versions, old to new, for which each stated package has some release; none if no version suits all."""
+        known = [frozenset(self._pythons), *(self._tables.pythons(name, wanted.specifier) for name, wanted in self._stated.items())]
+        return tuple(ordered(frozenset.intersection(*(filter(None, known))))) if any(known) else ()
 
     def bounds(self) -> Iterator[str]:
         """Yield the stated bounds on packages that would be installed in a release that no table lists."""

@@ -53,5 +53,5 @@ def _why(distribution: Distribution) -> str:
     if distribution.requirement and not distribution.chosen:
         return "as stated"
     if distribution.requirement == distribution.name:
-        return "the newest release"
+        return "the newest that suits"
     return f"the newest for {distribution.requirement or distribution.where}" if distribution.chosen else f"for {distribution.where}"

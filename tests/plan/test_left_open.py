@@ -8,12 +8,14 @@ from gpudoctor.derive.left_open import upper_bound
 from gpudoctor.derive.specifiers import clauses, satisfies
 from gpudoctor.findings import Diagnosis, Policy, Severity, Verdict
 from gpudoctor.matrix import FrameworkRelease
+from gpudoctor.matrix.tables import PYTHONS
 from gpudoctor.plan import Combination, examine
 from gpudoctor.plan.machine import machine
 from gpudoctor.plan.propose import Question, propose
 from tests.plan.planned import MATRIX, asked
 
 LINUX = "linux_x86_64"
+_SPANNED = {row.distribution for row in MATRIX.rows(PYTHONS)}
 _WITH_NUMPY_2 = tuple(python for python, span in MATRIX.pythons("numpy").items() if span.last is None or span.last.major >= 2)
 """The Python versions for which an installer chooses NumPy 2."""
 
@@ -132,3 +134,21 @@ def test_a_plan_for_the_cpu_pins_the_jaxlib_of_an_old_jax() -> None:
     plan = propose(asked("none", "", "jax==0.4.25", python="3.11"), MATRIX).plan
     assert plan.environment is not None
     assert [pin.requirement for pin in plan.environment.pins] == ["jax==0.4.25", "jaxlib==0.4.25", "numpy<2"]
+
+
+_OLD_PYTHONS = ("3.8", "3.9", "3.10")
+
+
+@pytest.mark.parametrize("framework", ["torch", "tensorflow", "jax"])
+def test_what_is_left_open_follows_the_python_of_what_is_pinned(framework: str) -> None:
+    """Of every package the last release with a wheel for an old Python, beside a framework without a version: an installer takes one for that Python."""
+    spans = {
+        (name, span.last.text): python
+        for name in sorted(_SPANNED)
+        for python, span in MATRIX.pythons(name).items()
+        if python in _OLD_PYTHONS and span.last
+    }
+    pins = [f"{name}=={release}" for name, release in spans]
+    assert len(pins) > 10
+    found = {pin: examine(Combination(requirements=(pin, framework)), Policy(level=None)).diagnosis.root_causes for pin in pins}
+    assert [pin for pin, causes in found.items() if "python-version-unsupported" in {cause.name for cause in causes}] == []
