@@ -57,8 +57,12 @@ class Required:
 
     def unlinked(self, path: str) -> str:
         """The lost library that an extension module links; empty if it links none."""
-        beside = {lost.rpartition("/")[2]: lost for lost in self.lost if ".so" in lost}
-        return next((beside[name] for name in self._disk.needed(path) if name in beside), "") if beside else ""
+        lost = self._lost_libraries
+        return next((lost[name] for name in self._disk.needed(path) if name in lost), "") if lost else ""
+
+    @cached_property
+    def _lost_libraries(self) -> dict[str, str]:
+        return {path.rpartition("/")[2]: path for path in self.lost if ".so" in path}
 
     def _find(self) -> None:
         """Follow the requirements through the metadata of installed packages; of two copies the first on sys.path counts."""

@@ -167,7 +167,7 @@ def _hollow(environment: EnvironmentView) -> Problems:
 
 def _absent_further(environment: EnvironmentView) -> Problems:
     """Yield, for each framework, a module that is not installed and that a package it requires imports: urllib3 of requests."""
-    itself = {demand.by.name for demand in (*environment.stack.absent, *environment.stack.hollow)}
+    itself, risks = {demand.by.name for demand in (*environment.stack.absent, *environment.stack.hollow)}, set[str]()
     for framework in environment.frameworks:
         module = framework.absent_module if framework.observed.distribution not in itself else None
         version = environment.versions.get(module.owner) if module is not None else None
@@ -177,7 +177,7 @@ def _absent_further(environment: EnvironmentView) -> Problems:
         problem = Problem(
             message=f"{by} requires {module.path}, which is not installed.",
             title=f"{framework.spec.title} lacks packages that it requires",
-            evidence=(Evidence(f"{framework.label} requires", module.owner, "directly, or what it requires does"),),
+            evidence=(Evidence(by, f"requires {module.path}", f"needed by {framework.label}"),),
             fixes=(install_fix(f"Install what {by} requires", environment.observed.python, by.replace(" ", "==")),),
         )
         if module.asked_by:
@@ -189,7 +189,8 @@ def _absent_further(environment: EnvironmentView) -> Problems:
                 subject=framework.subject,
                 evidence=(Evidence("imports", module.path, module.asked_by),),
             )
-        elif not environment.keeps_other_requirements:
+        elif not environment.keeps_other_requirements and module.path not in risks:
+            risks.add(module.path)
             yield problem
 
 

@@ -145,12 +145,12 @@ def test_a_module_that_a_required_package_lacks_is_installed_with_what_that_one_
 @pytest.mark.parametrize(("kind", "prefix", "warns"), [("venv", "/env", True), ("conda", "/conda", False), ("system", "/usr", False)])
 def test_what_a_required_package_requires_is_a_risk_where_no_import_asks_for_it(kind: str, prefix: str, warns: bool) -> None:
     packages = Packages((Distribution("torch", "2.8.0", "/site"),), others=("sympy==1.13.1",))
-    examined = Libraries(
-        (FrameworkLibraries("torch", absent_modules=(Damage("mpmath", DamageKind.MISSING, "not installed", owner="sympy"),)),)
-    )
-    framework = Framework(name="torch", distribution="torch", version=Fact("2.8.0", "torch/version.py"), cuda_build=True)
+    lacking = (Damage("mpmath", DamageKind.MISSING, "not installed", owner="sympy"),)
+    names = ("torch", "tensorflow")
+    examined = Libraries(tuple(FrameworkLibraries(name, absent_modules=lacking) for name in names))
+    both = tuple(Framework(name=name, distribution=name, version=Fact("2.8.0", "version.py"), cuda_build=True) for name in names)
     python = Python("/env/bin/python", "named", version="3.12", kind=kind, prefix=prefix)
-    whole = msgspec.structs.replace(live(), packages=packages, libraries=examined, frameworks=(framework,), python=python)
+    whole = msgspec.structs.replace(live(), packages=packages, libraries=examined, frameworks=both, python=python)
     findings = [finding for finding in found(whole, level=Level.LOOK) if finding.code == "GD609"]
     assert [(one.severity, one.message) for one in findings] == [
         (Severity.WARNING, "sympy 1.13.1 requires mpmath, which is not installed.")
