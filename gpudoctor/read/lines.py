@@ -41,7 +41,7 @@ def lines_of(data: bytes, name: str, file: str = "") -> list[Line]:
         raise UsageError(
             f"{name} has more than {LARGEST >> 20} MB, and gpudoctor reads up to {LARGEST >> 20} MB; cut out the part around the error."
         )
-    seen = list(of_this_start(_seen_lines(data)))
+    seen = list(of_this_start(seen_lines(data)))
     bare = [_single(spaced(line)) for line in without_prefixes(seen)]
     by_kernel = are_by_kernel(seen, bare)
     return list(_different(related(bare, by_kernel), [len(line) for line in seen], by_kernel, file))
@@ -49,10 +49,10 @@ def lines_of(data: bytes, name: str, file: str = "") -> list[Line]:
 
 def plain_lines(data: bytes) -> list[str]:
     """Return the lines of a text as their author saw them, without what was put before each."""
-    return without_prefixes(_seen_lines(data))
+    return without_prefixes(seen_lines(data))
 
 
-def _seen_lines(data: bytes) -> list[str]:
+def seen_lines(data: bytes) -> list[str]:
     """Return the lines of a text without colour and control characters."""
     text = decoded(data)
     if "\x1b" in text:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from gpudoctor.errors import NothingRecognisedError
 from gpudoctor.expressions import expression
 from gpudoctor.matrix import Matrix
+from gpudoctor.read.bug_report import MARK, left_out
+from gpudoctor.read.lines import seen_lines
 from gpudoctor.read.part import Part
 from gpudoctor.read.readers.version_prose import names_versions
 from gpudoctor.read.sections import assemble
@@ -44,8 +46,16 @@ def read_texts(texts: Mapping[str, bytes], matrix: Matrix, created: str) -> Snap
         raise NothingRecognisedError(f"Nothing in {' or '.join(sorted(texts))} is recognised: {_WHAT_TO_PASTE}.")
     snapshot = assemble([line for part in parts for line in part.lines], statements, signs, matrix, created)
     advice = f"; {_WHAT_TO_PASTE}" if len(silent) == len(parts) else ""
-    remarks = tuple(_remark(part, advice) for part in silent)
+    remarks = (*_of_bug_reports(texts), *(_remark(part, advice) for part in silent))
     return msgspec.structs.replace(snapshot, remarks=(*snapshot.remarks, *remarks)) if remarks else snapshot
+
+
+def _of_bug_reports(texts: Mapping[str, bytes]) -> Iterator[str]:
+    """Yield what a report says of NVIDIA's own reports among the texts."""
+    for name in sorted(texts):
+        said = left_out(seen_lines(texts[name])) if MARK in texts[name] else ""
+        if said:
+            yield f"{name} {said}"
 
 
 def _is_text(data: bytes, part: Part) -> bool:

@@ -15,7 +15,7 @@ from gpudoctor.read.sections.nodes import device_nodes
 from gpudoctor.read.sections.other_vendors import amd, without_nvidia
 from gpudoctor.read.sections.packages import packages, variables
 from gpudoctor.read.sections.pci import pci
-from gpudoctor.read.sections.remarks import contradictions, expected, harmless_lines, left_out, unavailable
+from gpudoctor.read.sections.remarks import contradictions, expected, harmless_lines, unavailable
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
 from gpudoctor.read.sections.surroundings import container, container_tools, details, fabric_manager, limits, loader_cache
 from gpudoctor.read.sections.text_log import lacks_memory, text_log
@@ -57,7 +57,6 @@ def assemble(lines: Sequence[Line], statements: Sequence[Statement], signs: Sign
         text_log=text_log(lines, statements, signs),
         remarks=(
             *unavailable(stated),
-            *left_out(lines),
             *contradictions(statements, stated),
             *harmless_lines(signs.noise),
             *(() if signs.faults else expected(lines, stated)),

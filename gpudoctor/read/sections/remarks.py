@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from gpudoctor import versions
 from gpudoctor.expressions import expression
 from gpudoctor.frameworks import CATALOGUE
-from gpudoctor.read.bug_report import BEGIN
 from gpudoctor.read.sections.frameworks import NO_GPU
 from gpudoctor.read.sections.gpu_values import MEMORY, SENSORS
 from gpudoctor.read.sections.stated import Stated
@@ -21,13 +20,6 @@ def unavailable(stated: Stated) -> Iterable[str]:
         devices = stated.get(f"{spec.name} devices")
         if devices and devices.value in NO_GPU:
             yield f"{devices.where} says that the framework cannot use CUDA"
-
-
-def left_out(lines: Sequence[Line]) -> Iterable[str]:
-    """Yield what was not read of a bug report."""
-    begin = next((line for line in lines if line.text.startswith(BEGIN)), None)
-    if begin:
-        yield f"{begin.where} begins a file of nvidia-bug-report.sh: logs of X, of earlier starts of the machine and of installations were not read"
 
 
 def harmless_lines(noise: Sequence[Line]) -> Iterable[str]:
