@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.cuda_libraries import WHEELS
 from gpudoctor.derive.packages import Stack
+from gpudoctor.derive.specifiers import Requirement
+from gpudoctor.frameworks import NVIDIA_PACKAGES
 from gpudoctor.snapshot import Asking, Damage, Distribution, FoundBy, LibraryUse, Missing, Place, is_absent
 
 DRIVER = "cuda"
@@ -56,6 +58,19 @@ def installed_wheels(
         if wheel is not None:
             found.append((use, wheel))
     return tuple(found)
+
+
+def required_wheels(
+    uses: Iterable[LibraryUse], cuda: EffectiveCuda | Missing, stack: Stack | Missing, distribution: str
+) -> tuple[Requirement, ...]:
+    """The wheels of NVIDIA that a distribution requires and that are not installed; empty unless they have the library of each use."""
+    if isinstance(cuda, Missing) or isinstance(stack, Missing) or stack.supposed:
+        return ()
+    wanted = [demand.requirement for demand in stack.demands if demand.by.name == distribution]
+    absent = {one.name: one for one in wanted if one.name.startswith(NVIDIA_PACKAGES) and one.name not in stack.distributions}
+    wheels = [_WHEELS.get(component, f"nvidia-{component}") for component in map(component_of, uses)]
+    has_all = all(f"{wheel}-cu{cuda.version.major}" in absent or wheel in absent for wheel in wheels)
+    return tuple(absent.values()) if has_all and wheels else ()
 
 
 def component_of(use: LibraryUse) -> str:

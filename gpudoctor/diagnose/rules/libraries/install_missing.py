@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpudoctor.derive import EffectiveCuda, FrameworkView, MachineView
-from gpudoctor.derive.libraries import PATH, installed_wheels
+from gpudoctor.derive.libraries import PATH, installed_wheels, required_wheels
 from gpudoctor.diagnose.advice.from_line import usual
 from gpudoctor.diagnose.advice.installing import install_framework, installed_by_conda
 from gpudoctor.diagnose.advice.packages import install_fix, reinstall_packages
@@ -12,7 +12,7 @@ from gpudoctor.diagnose.advice.shell import put_first
 from gpudoctor.diagnose.missing_names import missing, missing_by_path
 from gpudoctor.diagnose.rules.libraries.planned import install_with_extra, known_release, packages_in_extra
 from gpudoctor.findings import DOWNLOAD, ROOT, Action, Fix, FixKind
-from gpudoctor.findings.naming import joined
+from gpudoctor.findings.naming import few, joined
 from gpudoctor.matrix.tables import CUDA
 from gpudoctor.snapshot import LibraryUse, Missing, Platform
 
@@ -38,8 +38,19 @@ def install_missing(framework: FrameworkView, lost: tuple[LibraryUse, ...]) -> t
         if spec.gpu_extra:
             return _install_extra(framework, lost)
         if spec.wheel_index:
-            return (reinstall(framework),)
+            return _install_required(framework, lost) or (reinstall(framework),)
     return install_framework(machine, framework.name, near=framework.release)
+
+
+def _install_required(framework: FrameworkView, lost: tuple[LibraryUse, ...]) -> tuple[Fix, ...]:
+    """Return the fix that installs the wheels that the framework's metadata requires and that are absent, if they have the libraries."""
+    machine = framework.machine
+    wanted = required_wheels(lost, framework.cuda_or_missing, framework.environment.stack_or_missing, framework.observed.distribution)
+    if not wanted:
+        return ()
+    title = f"Install {few([one.name for one in wanted])}, which {framework.label} requires"
+    pins = (f"{one.name}{one.specifier}" for one in wanted)
+    return (install_fix(title, machine.observed.python, *pins), reinstall(framework, kind=FixKind.ELSE))
 
 
 def search_folder(machine: MachineView, cause: str) -> tuple[Fix, ...]:

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from gpudoctor.findings import OutcomeKind, Severity
-from gpudoctor.snapshot import Cause, Fact, FoundBy, Framework, FrameworkLibraries, Libraries, Missing, Place
+from gpudoctor.snapshot import Cause, Distribution, Fact, FoundBy, Framework, FrameworkLibraries, Libraries, Missing, Packages, Place
 from tests.builders import smoke, tensorflow, torch
 from tests.diagnose.rules.examined import JAX, SITE, environment, findings, only, outcome, use
 
@@ -27,13 +28,32 @@ def test_another_release_on_disk_is_said() -> None:
     ("framework", "command"),
     [
         (tensorflow(), "'tensorflow[and-cuda]==2.18.0'"),
-        (torch(), "--force-reinstall torch==2.6.0"),
+        (torch(), "nvidia-cublas-cu12=="),
         (JAX, "'jax[cuda12]==0.4.38'"),
     ],
 )
 def test_the_fix_is_the_frameworks_own(framework: Framework, command: str) -> None:
     found = only(environment(use("cudart", "libcudart.so.12"), framework=framework), "cuda-library-missing")
-    assert found.fixes[0].command == f"/env/bin/python -m pip install {command}"
+    assert found.fixes[0].command.startswith(f"/env/bin/python -m pip install {command}")
+
+
+@pytest.mark.parametrize(
+    ("requires", "pins"),
+    [
+        (("nvidia-cuda-runtime-cu12 (==12.4.127)", "sympy"), "nvidia-cuda-runtime-cu12==12.4.127"),
+        (("nvidia-cuda-runtime-cu12==12", "nvidia-cufft-cu12==11"), "nvidia-cuda-runtime-cu12==12 nvidia-cufft-cu12==11"),
+        (("nvidia-cuda-runtime<14,>=12",), "'nvidia-cuda-runtime<14,>=12'"),
+        (("nvidia-cufft-cu12==11.2.1.3",), ""),
+        (("nvidia-cuda-runtime-cu12==12.4.127; sys_platform == 'win32'",), ""),
+    ],
+)
+def test_what_the_frameworks_metadata_requires_and_is_absent_is_installed(requires: tuple[str, ...], pins: str) -> None:
+    seen = environment(use("cudart", "libcudart.so.12"), framework=torch())
+    own = Distribution("torch", "2.6.0", SITE, requires=requires)
+    found = only(msgspec.structs.replace(seen, packages=Packages((own,))), "cuda-library-missing")
+    commands = [fix.command for fix in found.fixes]
+    assert commands[-1].endswith("--force-reinstall torch==2.6.0")
+    assert [command.partition(" install ")[2] for command in commands[:-1]] == ([pins] if pins else [])
 
 
 def test_an_old_tensorflow_has_no_package_for_them() -> None:
@@ -72,5 +92,5 @@ def test_where_it_was_seen_to_train_it_is_a_note() -> None:
 def test_the_same_build_is_reinstalled_from_the_index_that_has_it(version: str, packages: bool, pin: str) -> None:
     changes: dict[str, Any] = {} if packages else {"packages": Missing(Cause.TIMED_OUT, "it took more than 60 s")}
     snapshot = environment(use("cudart", "libcudart.so.12"), framework=torch(version=Fact(version, "torch/version.py")), **changes)
-    fix = only(snapshot, "cuda-library-missing").fixes[0]
+    fix = only(snapshot, "cuda-library-missing").fixes[-1]
     assert fix.command == f"/env/bin/python -m pip install --force-reinstall {pin}"
