@@ -19,7 +19,7 @@ from gpudoctor.requirement_files.model import BaseImage, Requested, StatedRequir
 from gpudoctor.snapshot import AllowedPythons, Supposed, Unread
 from gpudoctor.snapshot.distributions import normalise
 
-_INDEX = re.compile(r"/(?:whl|pytorch-wheels)/(?:nightly/|test/)?(?P<local>cu\d{2,3}|cpu|rocm[\d.]+|xpu)(?:/|$)")
+_INDEX = re.compile(r"/(?:whl|wheels|pytorch-wheels)/(?:nightly/|test/)?(?P<local>cu\d{2,3}|cpu|rocm[\d.]+|xpu)(?:/|$)")
 _TOOLKITS = ("pytorch-cuda", "cudatoolkit", "cuda-version")
 """conda packages whose version is CUDA's; the first two belong to builds that PyTorch publishes itself."""
 _OFFICIAL = _TOOLKITS[:2]
@@ -165,9 +165,11 @@ def _builds(stated: list[StatedRequirement], toolkit: StatedRequirement | None, 
                     found |= dict.fromkeys((spec.name, *spec.companions), build)
     for requirement in stated:
         local = _INDEX.search(requirement.index)
-        if local is not None and spec_of(stack_of(_name(requirement)) or "").wheel_index:
+        if local is not None:
+            in_tables = bool(spec_of(stack_of(_name(requirement)) or "").wheel_index)
+            only = requirement.index_only or not in_tables  # an installer takes 1.0.1+cu117 for 1.0.1, wherever it finds both
             found[str(requirement.requirement)] = StatedBuild(
-                local["local"], only=requirement.index_only, where=f"{requirement.index} ({requirement.places[0]})"
+                local["local"], only=only, where=f"{requirement.index} ({requirement.places[0]})"
             )
         if requirement.conda and stack_of(_name(requirement)) is not None:
             found[str(requirement.requirement)] = _of_conda(requirement, toolkit)

@@ -154,6 +154,15 @@ def test_what_is_installed_into_such_an_image_brings_no_framework(image: str, pa
     assert framework in versions(checked(tmp_path, "Dockerfile", f"{lines} {framework}\n"))
 
 
+@pytest.mark.parametrize("folder", ["wheels/cu117", "whl/cu117"])
+def test_a_build_from_a_page_of_its_own_is_not_the_index_s(folder: str, tmp_path: Path) -> None:
+    line = f"FROM ubuntu\nRUN pip install torch==1.13.1\nRUN pip install dgl==1.0.1 -f https://example.org/{folder}/repo.html\n"
+    found = checked(tmp_path, "Dockerfile", line)
+    assert versions(found)["dgl"] == "1.0.1+cu117"
+    assert "cpu-only-build" not in {finding.name for finding in found.diagnosis.findings}
+    assert found.diagnosis.verdict is Verdict.UNKNOWN
+
+
 def test_an_image_gives_its_cuda_to_a_framework_that_needs_the_system_s(tmp_path: Path) -> None:
     image = checked(tmp_path, "Dockerfile", "FROM nvidia/cuda:12.2.2-cudnn8-runtime-ubuntu22.04\nRUN pip install tensorflow==2.15.1\n")
     assert not isinstance(image.snapshot.supposed, Missing)
