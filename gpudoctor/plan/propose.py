@@ -62,8 +62,8 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     wishes: Wishes
 
 
-def propose(question: Question, matrix: Matrix, bounds: dict[str, str] | None = None) -> Proposal:
-    """Return the plan from the tables; `bounds` are specifiers beside the stated ones.
+def propose(question: Question, matrix: Matrix, bounds: dict[str, str] | None = None, *, explain: bool = True) -> Proposal:
+    """Return the plan from the tables; `bounds` are specifiers beside the stated ones. `explain` says why nothing works, which may take seconds.
 
     Raises UsageError for requirements that cannot be understood or that no release satisfies.
     """
@@ -94,7 +94,7 @@ def propose(question: Question, matrix: Matrix, bounds: dict[str, str] | None = 
         environment=here,
         with_driver=_with_driver(found, search, wishes, machine, matrix),
     )
-    if found is None:
+    if found is None and explain:
         plan = _without_answer(plan, contradiction(search, wishes), wishes)
     plan = msgspec.structs.replace(plan, seconds=round(time.monotonic() - began, 3))
     if question.without_driver and found is not None and here is not None:

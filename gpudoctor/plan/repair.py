@@ -21,7 +21,7 @@ from gpudoctor.plan.propose import Question, propose
 from gpudoctor.plan.remedies import left_open
 from gpudoctor.plan.size import size
 from gpudoctor.plan.steps import Steps, is_of_packages
-from gpudoctor.report.plan import Environment, MachineChange
+from gpudoctor.report.plan import Environment, MachineChange, Plan
 
 _MOST = 16
 """Combinations that are checked before the planner is asked."""
@@ -70,7 +70,7 @@ class Repair:
         self._check = check
         self._left = left
         """Returns the finding that is to be fixed next; None if there is none."""
-        self._steps = Steps(combination, matrix, beside, self._plan)
+        self._steps = Steps(combination, matrix, beside, self._environment_for)
         self._machines: list[tuple[Fix, ...]] = []
         """The drivers that were tried before any package was changed, each as the step that leads there."""
         self.dead_end: tuple[Fix, ...] = ()
@@ -197,8 +197,17 @@ class Repair:
                     yield every
 
     def _plan(self, base: Combination) -> Iterator[Environment | MachineChange]:
+        plan = self._proposed(base, explain=True)
+        if plan is not None:
+            yield from filter(None, (plan.environment, plan.with_driver, plan.nearest))
+
+    def _environment_for(self, base: Combination) -> Environment | None:
+        plan = self._proposed(base, explain=False)
+        return plan.environment if plan is not None else None
+
+    def _proposed(self, base: Combination, *, explain: bool) -> Plan | None:
         if not base.requirements:
-            return
+            return None
         question = Question(
             requirements=base.requirements,
             machine=machine(base, self._matrix),
@@ -208,10 +217,9 @@ class Repair:
             intact=True,
         )
         try:
-            plan = propose(question, self._matrix).plan
+            return propose(question, self._matrix, explain=explain).plan
         except UsageError:
-            return
-        yield from filter(None, (plan.environment, plan.with_driver, plan.nearest))
+            return None
 
     def _to(self, found: Environment | MachineChange, base: Combination) -> tuple[Fix, ...]:
         """Return the steps that lead from `base` to what the planner found."""

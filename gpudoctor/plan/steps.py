@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import msgspec
 
@@ -19,7 +19,7 @@ from gpudoctor.plan.commands import BUILD_TOOLS, COMPILED, built_against, comman
 from gpudoctor.plan.machine import machine
 from gpudoctor.plan.model import Combination
 from gpudoctor.plan.suppose import suppose
-from gpudoctor.report.plan import Environment, MachineChange
+from gpudoctor.report.plan import Environment
 from gpudoctor.snapshot import Missing, Python
 
 
@@ -31,14 +31,14 @@ class Steps:
         combination: Combination,
         matrix: Matrix,
         beside: tuple[str, ...],
-        plan: Callable[[Combination], Iterable[Environment | MachineChange]],
+        environment_for: Callable[[Combination], Environment | None],
     ) -> None:
         self._combination = combination
         self._matrix = matrix
         self._beside = beside
         """Stated requirements on packages that no table lists: they go along into a new environment."""
-        self._plan = plan
-        """Returns what the planner finds for a combination."""
+        self._environment_for = environment_for
+        """Returns what works for a combination on its machine."""
 
     def completed(self, fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
         """Return the same steps; where one creates an environment, or needs another Python than the rest, it installs all that was stated."""
@@ -86,8 +86,8 @@ class Steps:
         before, then = (self._pythons(combination) for combination in (msgspec.structs.replace(self._combination, os=after.os), after))
         if not then or (before and before <= then):
             return ""
-        planned = (plan.python for plan in self._plan(after) if isinstance(plan, Environment))
-        return next((python for python in planned if python in then), ordered(then)[-1])
+        planned = self._environment_for(after)
+        return planned.python if planned is not None and planned.python in then else ordered(then)[-1]
 
     def _pythons(self, combination: Combination) -> frozenset[str] | None:
         return any_python(suppose(combination, self._matrix, ""), self._matrix)

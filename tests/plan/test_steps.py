@@ -24,6 +24,6 @@ TOOLS = "python3.12 -m pip install setuptools wheel packaging ninja"
 )
 def test_what_is_built_against_a_framework_follows_it_with_its_tools(after: tuple[str, ...], commands: list[str]) -> None:
     stated = Combination(requirements=("torch==2.8.0",), python="3.12")
-    steps = Steps(stated, MATRIX, (), lambda _: ())
+    steps = Steps(stated, MATRIX, (), lambda _: None)
     (step,) = steps.packages(Combination(requirements=after, python="3.12"))
     assert step.command.split(" && ") == commands
