@@ -8,8 +8,8 @@ from itertools import compress
 from gpudoctor.expressions import expression
 
 _OF_GPUS = expression(
-    r"(?i)nvidia|nvrm|\bnv[_-]|nvlink|nvswitch|nvgpu|tegra|nouveau|\bnova|\bxid\b|\bdrm\b|\bgpus?\b|vga|bbswitch|\bvfio|\bpci(?:eport)? [0-9a-f]{4}:|\baer: |\bbar [0-6]\b"
-    r"|linux version|command line|hypervisor|lockdown|secureboot|(?<!hci\d: )secure boot|efi: |\bmodule\b|pkcs#7|is rejected|rejected by|key not available"
+    r"(?i)nvidia|nvrm|\bnv[_-]|nvlink|nvswitch|nvgpu|tegra|nouveau|\bnova|amdgpu|radeon|\bi915\b|\bdxg|\bxid\b|\bdrm\b|\bgpus?\b|vga|bbswitch|\bvfio|\bpci(?:eport)? [0-9a-f]{4}:|\baer: |\bbar [0-6]\b"
+    r"|linux version|command line|hypervisor|\bdmi: |warning: cpu|lockdown|secureboot|(?<!hci\d: )secure boot|efi: |\bmodule\b|pkcs#7|is rejected|rejected by|key not available"
     r"|out of memory|oom[-_]kill|killed process|segfault|general protection|traps: |blocked for more than|lockup|call trace|machine check|hardware error|mce: "
     r"|dmar: .{0,20}fault|amd-vi: event|io_page_fault|pm: (?:suspend|resume|hibernation) (?:entry|exit)|python|cuda|torch|tensorflow"
 )

@@ -7,6 +7,8 @@ import re
 import pytest
 
 from gpudoctor.matrix import Matrix
+from gpudoctor.read.related import related
+from gpudoctor.signatures.driver_log import DRIVER_LOG
 from tests.read.corpus import CASES
 from tests.read.reading import causes
 
@@ -54,6 +56,14 @@ def test_they_change_no_cause(matrix: Matrix) -> None:
 def test_what_the_kernel_says_of_the_gpu_counts(host: str, matrix: Matrix) -> None:
     line = "[    4.080722] nouveau 0000:65:00.0: NVIDIA TU102 (162000a1)\n"
     assert causes(OTHERS + host + line, matrix) == ["nouveau-loaded"]
+
+
+def test_every_kernel_line_of_a_signature_is_kept() -> None:
+    """Of every line that a signature or a hint of the driver's log names: as the kernel writes it, it is related."""
+    lines = [line for signature in DRIVER_LOG for line in signature.lines if line.startswith(("NVRM", "nvidia ", "pcieport ", "pci "))]
+    lines.append("WARNING: CPU: 0 PID: 912 at kernel/resource.c:1859 request_free_mem_region.constprop.0+0x12c/0x140")
+    written = [f"[   12.345678] {line}" for line in lines]
+    assert related(written, [True] * len(written)) == written
 
 
 def test_a_link_of_the_gpu_counts(matrix: Matrix) -> None:
