@@ -73,7 +73,22 @@ NAMES = {
     "prompt": "mallory@rack4-n12:~/train$ nvidia-smi",
     "e-mail": f"{USER}.liddell@example.org",
 }
-NAMED = (HOME, USER, "carol", "mallory", HOST, "rack4", "example", "10.20.30.40", "192.168", "172.16", "fe23:", ":8a2e", "52:54:00:", "liddell")
+NAMED = (
+    HOME,
+    USER,
+    "carol",
+    "mallory",
+    HOST,
+    "rack4",
+    "example",
+    "10.20.30.40",
+    "192.168",
+    "172.16",
+    "fe23:",
+    ":8a2e",
+    "52:54:00:",
+    "liddell",
+)
 
 
 DEVICES = {
