@@ -60,5 +60,6 @@ def _agree(statement: Statement, other: Statement) -> bool:
     """Return whether two values of one thing need not be the same, or differ in nothing but what nvidia-smi cut off a name."""
     fact = statement.what.partition(":")[0]
     names = [value.split("...")[0].strip().lower() for value in (statement.value, other.value)]
+    is_unnumbered = fact == "pci" and "----" in statement.value + other.value
     same_kernel = fact == "kernel platform" and _RELEASE.findall(names[0])[:1] == _RELEASE.findall(names[1])[:1]
-    return fact in _CHANGING or same_kernel or (fact == "gpu" and (names[0] in names[1] or names[1] in names[0]))
+    return fact in _CHANGING or is_unnumbered or same_kernel or (fact == "gpu" and (names[0] in names[1] or names[1] in names[0]))

@@ -1,13 +1,14 @@
 from gpudoctor.derive import MachineView, absence, known, not_applicable
 from gpudoctor.derive import libcuda as library
 from gpudoctor.diagnose.advice.driver_libraries import LIBCUDA, install_library
-from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, advises, explains, rule
 from gpudoctor.diagnose.rules.driver.loaded_libcuda import kernel_module
 from gpudoctor.findings import Evidence, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Nvml
 
 
 @rule("GD230", severity=Severity.ERROR, breaks=Rung.LIBCUDA)
+@advises(lambda machine: install_library(machine, LIBCUDA))
 @explains(("required-gpus-missing", *TRAINING_FAILS), "Without libcuda.so.1 no CUDA program can start.")
 def libcuda_not_installed(machine: MachineView) -> Problems:
     """Driver's CUDA library (libcuda.so.1) is not installed."""
@@ -28,5 +29,4 @@ def libcuda_not_installed(machine: MachineView) -> Problems:
             Evidence("libcuda on disk", "none", "the driver's usual folders"),
             kernel_module(machine),
         ),
-        fixes=install_library(machine, LIBCUDA),
     )
