@@ -13,8 +13,7 @@ from gpudoctor.derive.gpu_code import capability
 from gpudoctor.derive.views.fabric import REGISTERED
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.installer_facts import has_wheel_for_python
-from gpudoctor.diagnose.platforms import closer
-from gpudoctor.diagnose.rules import FAMILY_OF
+from gpudoctor.diagnose.other_platforms import OF_WSL, names_wsl, of_other_platforms
 from gpudoctor.diagnose.slurm import UNDER_SLURM, requests_one
 from gpudoctor.diagnose.support_builds import knows_gpus_since_long
 from gpudoctor.diagnose.support_without_cuda import had_cuda_on_windows
@@ -32,42 +31,10 @@ SHARED_MEMORY = 1 << 30
 _OF_USERS = expression(r"(?i)\broot\b|\bsudo\b|\bsuper-?user\b|\bpermission|/dev/nvidia")
 
 
-_OF_LINUX_DRIVER = frozenset(
-    [
-        "no-driver",
-        "kernel-module-not-built",
-        "nouveau-loaded",
-        "nova-loaded",
-        "secure-boot-unsigned-module",
-        "vfio-bound",
-        "uvm-not-loaded",
-        "uvm-hmm-init-failure",
-        "uvm-broken-after-suspend",
-        "device-nodes-missing",
-        "fabric-manager-missing",
-        "persistence-mode-off",
-    ]
-)
-"""Causes in the kernel driver for Linux, which WSL, Jetson, Windows and macOS do not have."""
-_OF_LINUX = frozenset({"pip-nvidia-libs-not-on-path", "glibc-too-old", "libcuda-not-on-loader-path", "container-ldcache-stale"})
-"""Causes in the loader and libraries of Linux, which WSL and Jetson have too."""
-_OF_LINUX_ACCESS = frozenset({"container-no-gpu-access", "libcuda-not-on-loader-path", "device-permission-denied"})
-"""What stands between a program and a GPU that Linux could give it."""
-_OF_WSL = frozenset(name for name in FAMILY_OF if name.startswith("wsl"))
-_OF_WINDOWS = frozenset({"no-driver"})
-"""What can be wrong on Windows too."""
-_OF_CONTAINERS = expression(r"(?i)\b(?:docker|podman|container|kubernetes|k8s|pod)")
-"""What on Windows runs Linux."""
-_AT_HOME = {"windows-native-no-gpu": Platform.WINDOWS, "metal-plugin-missing": Platform.MACOS}
-"""Causes of one platform alone."""
-
-
 def excluded(machine: MachineView) -> frozenset[str]:
     """Return the causes that cannot be, by what the text states."""
     facts = {cause for cause, facts in _FACTS.items() if any(_holds(fact, machine) for fact in facts)}
-    known_platform = machine.site.platform in frozenset(Platform)
-    away = {cause for cause, platform in _AT_HOME.items() if known_platform and machine.site.platform != platform}
-    return frozenset(facts | away | _elsewhere(machine))
+    return of_other_platforms(machine) | facts
 
 
 def _holds(fact: Question, machine: MachineView) -> bool:
@@ -76,23 +43,6 @@ def _holds(fact: Question, machine: MachineView) -> bool:
         return fact(machine)
     except (CouldNotTell, NotApplicable):
         return False
-
-
-def _elsewhere(machine: MachineView) -> frozenset[str]:
-    """Return the causes of other platforms. Text from inside WSL often looks like any Linux, so Linux excludes nothing without its kernel's release."""
-    platform, kernel = machine.site.platform, machine.host.kernel
-    if platform in {Platform.WSL1, Platform.WSL2}:
-        return _OF_LINUX_DRIVER
-    if platform == Platform.WINDOWS:
-        both = _OF_WSL if _names_wsl(machine) else frozenset()  # Windows works, and a line is about WSL on it
-        access = frozenset[str]() if _logs(machine, _OF_CONTAINERS) or both else _OF_LINUX_ACCESS
-        return (_OF_LINUX_DRIVER | _OF_LINUX | _OF_WSL | access) - _OF_WINDOWS - both
-    if platform == Platform.MACOS and machine.hardware:
-        return frozenset()  # no Mac of this decade has an NVIDIA GPU: the text also names the machine that it was written on
-    if platform in {Platform.JETSON, Platform.MACOS}:
-        own = _OF_LINUX | _OF_LINUX_ACCESS if platform == Platform.MACOS and not machine.site.container else frozenset[str]()
-        return _OF_LINUX_DRIVER | _OF_WSL | own
-    return _OF_WSL if isinstance(kernel, str) and "microsoft" not in kernel.lower() else frozenset()
 
 
 _ELSEWHERE = expression(USES_GPU_ELSEWHERE)
@@ -107,7 +57,7 @@ def _is_driver_loaded(machine: MachineView) -> bool:
         return True
     if isinstance(nvml, Nvml) and isinstance(nvml.init, Status) and nvml.init.code == NvmlError.DRIVER_NOT_LOADED:
         return False
-    if _logs(machine, _NOT_LOADED):
+    if machine.log.says(_NOT_LOADED):
         return False
     return _has_module(machine, "nvidia") or (isinstance(nvml, Nvml) and isinstance(nvml.driver_version, str))
 
@@ -119,32 +69,26 @@ def _is_bound(machine: MachineView) -> bool:
 
 
 def _is_bound_outside_slurm(machine: MachineView) -> bool:
-    return _is_bound(machine) and not _logs(machine, UNDER_SLURM)
+    return _is_bound(machine) and not machine.log.says(UNDER_SLURM)
 
 
 def _is_gpu_seen(machine: MachineView) -> bool:
     return any(framework.observed.sees_gpu is True for framework in machine.frameworks)
 
 
-def _names_wsl(machine: MachineView) -> bool:
-    """Return whether a line of the log is about WSL."""
-    log = machine.observed.text_log
-    return isinstance(log, TextLog) and bool(closer(("no-driver",), machine, log).keys() & _OF_WSL)
-
-
 def _is_nowhere_near_wsl(machine: MachineView) -> bool:
     """Return whether nothing in a text is about WSL, neither a word nor an error that only WSL has: a driver for Linux is at home on Linux."""
     log = machine.observed.text_log
-    if not isinstance(log, TextLog) or machine.site.platform == Platform.WSL2 or _names_wsl(machine):
+    if not isinstance(log, TextLog) or machine.site.platform == Platform.WSL2 or names_wsl(machine):
         return False
-    return all(sign.signature.causes[0] not in _OF_WSL for sign in recognise(log.text))
+    return all(sign.signature.causes[0] not in OF_WSL for sign in recognise(log.text))
 
 
 def _is_seen_without(words: re.Pattern[str]) -> Question:
     """Return a question: whether a framework sees the GPU, and no line says what may give it to one process and not to another."""
 
     def ask(machine: MachineView) -> bool:
-        return _is_gpu_seen(machine) and not _logs(machine, words)
+        return _is_gpu_seen(machine) and not machine.log.says(words)
 
     return ask
 
@@ -173,8 +117,8 @@ def _has_no_switch(machine: MachineView) -> bool:
     """
     names = [gpu.name for gpu in machine.hardware]
     geforce = bool(names) and all(isinstance(name, str) and "GeForce" in name for name in names)
-    attached = any(fabric_of(gpu) for gpu in machine.hardware) or _logs(machine, _WAITS_FOR_FABRIC)
-    return geforce or (_logs(machine, NO_SWITCH) and not attached)
+    attached = any(fabric_of(gpu) for gpu in machine.hardware) or machine.log.says(_WAITS_FOR_FABRIC)
+    return geforce or (machine.log.says(NO_SWITCH) and not attached)
 
 
 _OF_FIFTH = expression(r"\bG?B[23]00\b|\bB100\b")
@@ -184,7 +128,7 @@ def sees_no_fifth_switch(machine: MachineView) -> bool:
     """Return whether the fabric manager finds nothing to do on a machine with NVLink 5, whose switches it sees through NVLSM."""
     attached = any(fabric_of(gpu) and fifth(gpu) for gpu in machine.hardware)
     named = any(isinstance(gpu.name, str) and _OF_FIFTH.search(gpu.name) for gpu in machine.hardware)
-    return (attached or named or _logs(machine, _OF_FIFTH)) and _logs(machine, NO_SWITCH)
+    return (attached or named or machine.log.says(_OF_FIFTH)) and machine.log.says(NO_SWITCH)
 
 
 def _is_registered(machine: MachineView) -> bool:
@@ -208,13 +152,9 @@ _NONE_FOUND = expression(r"NVRM: No NVIDIA (?:GPU|PCI devices) found")
 """A GPU that another driver holds is found, and counted as one that was not probed."""
 
 
-def _logs(machine: MachineView, line: re.Pattern[str]) -> bool:
-    return any(line.search(fact.value) for fact in machine.log.lines)
-
-
 def _says(line: re.Pattern[str]) -> Question:
     """Return a question: whether a line of the log says this."""
-    return lambda machine: _logs(machine, line)
+    return lambda machine: machine.log.says(line)
 
 
 def _hints(cause: str) -> Question:
@@ -253,7 +193,7 @@ _UNVERSIONED = expression(r"libcuda\.so(?![.\d])[^\n]{0,40}(?:cannot open|not fo
 def _is_libcuda_cached(machine: MachineView) -> bool:
     """Return whether the loader's cache has libcuda.so.1, and no program asks for it by another name."""
     files = known(machine.observed.loader_cache).driver_files
-    return not _logs(machine, _UNVERSIONED) and any(path.endswith("/libcuda.so.1") for path in files)
+    return not machine.log.says(_UNVERSIONED) and any(path.endswith("/libcuda.so.1") for path in files)
 
 
 _ACCOUNT = expression(r"Memory usage: (\d{1,15}) bytes free, (\d{1,15}) bytes total")
@@ -269,9 +209,9 @@ _BRAKE = expression(r"Power Brake Slowdown\s{0,40}: Active")
 
 
 def _has_its_power(machine: MachineView) -> bool:
-    """Return whether every GPU has its default power limit, at which a GPU at work holds its clocks down, and no brake is on."""
+    """Return whether every GPU has its default power limit, which limits the clocks of any GPU under full load, and no power brake is active."""
     gpus = machine.gpus
-    return bool(gpus) and all(gpu.power_limit >= gpu.power_limit_default for gpu in gpus) and not _logs(machine, _BRAKE)
+    return bool(gpus) and all(gpu.power_limit >= gpu.power_limit_default for gpu in gpus) and not machine.log.says(_BRAKE)
 
 
 _OTHER_MODULE = expression(
@@ -282,7 +222,7 @@ _OWN_MODULE = expression(r"(?i)\bnvidia")
 
 def of_another_module(machine: MachineView) -> bool:
     """Return whether the log of DKMS or modprobe is about a module that is not NVIDIA's."""
-    return _logs(machine, _OTHER_MODULE) and not _logs(machine, _OWN_MODULE)
+    return machine.log.says(_OTHER_MODULE) and not machine.log.says(_OWN_MODULE)
 
 
 _CONFLICT = expression(r"(?m)^\W{0,8}(?P<name>\S{2,60}) \S{1,30} requires \S[^\n]{0,120}, (?:but you have|which is not installed)")
@@ -305,7 +245,7 @@ def _takes_as_needed(machine: MachineView) -> bool:
 def _did_not_help(cause: str) -> Question:
     """Return whether the text says that what cures a cause did not help, and of nothing else that cures it that it did."""
     failed, helped = expression(NOT_HELPED[cause]), expression(HELPED[cause])
-    return lambda machine: _logs(machine, failed) and not _logs(machine, helped)
+    return lambda machine: machine.log.says(failed) and not machine.log.says(helped)
 
 
 _TRIED_CUDA = expression(r"Unable to initialize backend '(?:cuda|gpu)'")

@@ -45,7 +45,7 @@ _BUT = expression(
 )
 """A sentence that sets what one program sees against what another says."""
 _WITH_TIME_OR_PROCESS = expression(r"\[ {0,5}\d{1,7}\.\d{6}\] |nvidia-[\w-]{2,20}\[\d{1,9}\]: ")
-"""A line of a system's log: what it says was so when the machine started, and facts may be newer."""
+"""The beginning of a line of the system log. It describes the moment it was written, often at boot; what tools show may be newer."""
 _SILENT = frozenset({OutcomeKind.NOT_ASKED, OutcomeKind.COULD_NOT_TELL})
 """Outcomes that leave a cause open."""
 _FAIL_TO_IMPORT = frozenset(

@@ -223,11 +223,8 @@ def _older_than_own_wheel(machine: MachineView, text: str) -> Iterator[Evidence]
 
 def _release_of(number: int) -> Version:
     """Return the release that a library's number means: 8906 is cuDNN 8.9.6, 90101 cuDNN 9.1.1, 120205 cuBLAS 12.2.5."""
-    major, rest = divmod(number, 1000 if number < _LONG_NUMBER else 10 * 1000)
+    major, rest = divmod(number, 1000 if number < 10_000 else 10_000)
     return Version(major, rest // 100)
-
-
-_LONG_NUMBER = 10 * 1000
 
 
 LIBRARIES: Asks = {

@@ -10,6 +10,7 @@ import msgspec
 from gpudoctor.derive import build_names
 from gpudoctor.derive.specifiers import allows_some, only_version
 from gpudoctor.errors import UsageError
+from gpudoctor.findings.naming import agree, joined
 from gpudoctor.frameworks import CATALOGUE, NVIDIA_PACKAGES, framework_of, spec_of, stack_of
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.extras import frameworks_behind
@@ -36,15 +37,7 @@ def combined(given: Combination, asked: Requested, matrix: Matrix) -> Combinatio
     """The combination of the command line with what the files state; the command line comes first. Raises UsageError for a contradiction."""
     python, pythons = _python(given, asked)
     image = asked.image
-    toolkit = next(
-        (
-            requirement
-            for name in _TOOLKITS
-            for requirement in asked.requirements
-            if requirement.conda and _name(requirement) == name and _version(requirement)
-        ),
-        None,
-    )
+    toolkit = _toolkit(asked)
     selecting = [requirement for requirement in asked.requirements if requirement.conda and _name(requirement) == _CPU_ONLY]
     known = [requirement for requirement in asked.requirements if _name(requirement) not in _TOOLKITS and requirement not in selecting]
     parts = [
@@ -54,16 +47,9 @@ def combined(given: Combination, asked: Requested, matrix: Matrix) -> Combinatio
     ]
     beside_own = dict(_beside_own(asked, known, matrix))
     stated = [requirement for requirement in known if requirement not in parts and _name(requirement) not in beside_own]
-    unread = (
-        *(
-            Unread(not_read.name or not_read.text, f"{not_read.reason} ({not_read.place})")
-            for not_read in asked.not_read
-            if not_read.package
-        ),
-        *(Unread(name, why) for name, why in beside_own.items()),
-    )
+    unread = (*_unread(asked), *(Unread(name, why) for name, why in beside_own.items()))
     if not (given.requirements or stated or unread):
-        raise UsageError(f"{' and '.join(asked.files)} installs no package; name a file that lists some.")
+        raise UsageError(f"{joined(asked.files)} {agree(len(asked.files), 'installs', 'install')} no package; name a file that lists some.")
     system = _of_image(image, asked, matrix)
     named = images.systems(image.name) if image is not None and given.os in {"linux", "wsl"} else ()
     libc = next((one for one in named if matrix.system(one) is not None), None)
@@ -88,6 +74,19 @@ def combined(given: Combination, asked: Requested, matrix: Matrix) -> Combinatio
     )
 
 
+def _toolkit(asked: Requested) -> StatedRequirement | None:
+    """Return the conda requirement that pins CUDA's version, the first of _TOOLKITS."""
+    of_conda = [stated for stated in asked.requirements if stated.conda and _version(stated)]
+    return next((stated for name in _TOOLKITS for stated in of_conda if _name(stated) == name), None)
+
+
+def _unread(asked: Requested) -> Iterator[Unread]:
+    """Yield the packages that the files name in a way that does not state a release, each with why."""
+    for not_read in asked.not_read:
+        if not_read.package:
+            yield Unread(not_read.name or not_read.text, f"{not_read.reason} ({not_read.place})")
+
+
 def _name(stated: StatedRequirement) -> str:
     return normalise(stated.requirement.name)
 
@@ -97,9 +96,9 @@ def _version(stated: StatedRequirement) -> str:
 
 
 def _beside_own(asked: Requested, known: Sequence[StatedRequirement], matrix: Matrix) -> Iterator[tuple[str, str]]:
-    """Yield the packages that would run with a vendor's own build of a framework, which is in no table, each with why."""
-    own = {framework: not_read.place for not_read in asked.not_read if (framework := framework_of(not_read.name))}
-    own = {framework: place for framework, place in own.items() if not any(_name(stated) == framework for stated in known)}
+    """Yield the packages that would run with a vendor's own build of a framework, each with why it is not checked: no table has that build."""
+    replaced = {_name(stated) for stated in known}
+    own = {name: not_read.place for not_read in asked.not_read if (name := framework_of(not_read.name)) and name not in replaced}
     for stated in known if own else ():
         framework = next((name for name in frameworks_behind(_name(stated), matrix) if name in own), None)
         if framework is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor.errors import UsageError
+from gpudoctor.findings.naming import agree, joined
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.asked import allowed_pythons
 from gpudoctor.plan.propose import Question
@@ -19,9 +20,8 @@ def with_files(question: Question, asked: Requested, matrix: Matrix) -> Question
     of_pip = [stated for stated in asked.requirements if stated not in of_conda]
     requirements = tuple(dict.fromkeys((*question.requirements, *(str(stated.requirement) for stated in of_pip))))
     if not requirements:
-        raise UsageError(
-            f"{' and '.join(asked.files)} {'lists' if len(asked.files) == 1 else 'list'} no package that pip could install; name one on the command line."
-        )
+        lists = agree(len(asked.files), "lists", "list")
+        raise UsageError(f"{joined(asked.files)} {lists} no package that pip could install; name one on the command line.")
     pythons = () if question.python else allowed_pythons(asked)
     refuse_python_2(pythons)
     return msgspec.structs.replace(

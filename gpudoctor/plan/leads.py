@@ -35,12 +35,12 @@ def leads(wishes: Wishes, matrix: Matrix, *, of_mac: bool = False) -> dict[str, 
 
 
 def _is_listed(requirement: Requirement, matrix: Matrix) -> bool:
-    """Return whether the tables have releases of a package to choose from: not where it is pinned to one from before all that they list."""
+    """Return whether the tables have releases to choose from. A pin that is older than all of them leaves nothing to choose."""
     rows, pin = matrix.releases(requirement.name), only_version(requirement.specifier)
     if pin is None or framework_of(requirement.name) or not rows:
         return bool(rows)
-    oldest, pinned = versions.parse(str(rows[0].release)), versions.parse(pin)
-    return oldest is None or pinned is None or pinned >= oldest
+    pinned = versions.parse(pin)
+    return pinned is None or pinned >= rows[0].release
 
 
 def beside(wishes: Wishes, searched: dict[str, Requirement]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from gpudoctor.derive.specifiers import Requirement
 from gpudoctor.snapshot import AllowedPythons, Supposed, Unread
 
 
@@ -21,6 +22,17 @@ class StatedBuild(msgspec.Struct, frozen=True):
     cuda: str = ""
     """The CUDA of a build that no table lists."""
     has_cuda: bool | None = None
+
+
+class FromFiles(msgspec.Struct, frozen=True):
+    """What files of requirements state beside requirements."""
+
+    builds: Mapping[str, StatedBuild] = {}
+    """By distribution."""
+    limits: Mapping[str, Requirement] = {}
+    """The constraints, by distribution."""
+    pythons: tuple[str, ...] = ()
+    """The Python versions that the files allow; () for any."""
 
 
 class Combination(msgspec.Struct, frozen=True, kw_only=True):

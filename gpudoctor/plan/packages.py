@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -15,24 +15,13 @@ from gpudoctor.derive.wheel_tags import accepted
 from gpudoctor.errors import UsageError
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.plan.listed import Listed
-from gpudoctor.plan.model import StatedBuild
+from gpudoctor.plan.model import FromFiles
 from gpudoctor.plan.taken import Taken, Want
 from gpudoctor.snapshot import Distribution
 from gpudoctor.snapshot.distributions import normalise
 
 _ROUNDS = 3
 """How often a choice is revised because of a later one; an installer would search on."""
-
-
-class FromFiles(msgspec.Struct, frozen=True):
-    """What files of requirements state beside requirements."""
-
-    builds: Mapping[str, StatedBuild] = {}
-    """By distribution."""
-    limits: Mapping[str, Requirement] = {}
-    """The constraints, by distribution."""
-    pythons: tuple[str, ...] = ()
-    """The Python versions that the files allow; () for any."""
 
 
 class Packages:

@@ -17,8 +17,8 @@ from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.matrix.tables import TABLE_OF
 from gpudoctor.plan.machine import NOT_STATED, Machine, machine
 from gpudoctor.plan.misspelt import refuse
-from gpudoctor.plan.model import Combination, StatedBuild
-from gpudoctor.plan.packages import FromFiles, Packages
+from gpudoctor.plan.model import Combination, FromFiles, StatedBuild
+from gpudoctor.plan.packages import Packages
 from gpudoctor.plan.stated import both, stated
 from gpudoctor.snapshot import Distribution, Fact, Framework, Missing, Python, Snapshot
 from gpudoctor.snapshot import Packages as Section

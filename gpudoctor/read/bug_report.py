@@ -1,19 +1,21 @@
-"""Leaves of the file that NVIDIA's nvidia-bug-report.sh writes what says how the driver and the GPUs are now.
+"""Keeps the parts of an nvidia-bug-report.sh file that describe the driver and the GPUs as they are now.
 
-The script comes with the driver. Between lines of underscores it puts what a file of /proc contains or a command prints, by that file's or
-command's name. Most of the megabytes are logs of X, of earlier starts of the machine and of programs that built or installed a driver once.
+The script is shipped with NVIDIA's driver. It writes sections between lines of underscores, each headed by the file or the command whose content follows.
+Most of its megabytes are logs of X, of earlier boots, and of builds and installations of the driver.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from gpudoctor.expressions import expression
 from gpudoctor.findings.naming import joined
+from gpudoctor.read.statements import Line
 
 _BEGIN = "Start of NVIDIA bug report log file"
 MARK = _BEGIN.encode()
-"""Without it in a file, no line of the file begins a report."""
+"""In every file that contains a report."""
 _RULE = expression(r"_{40,60}")
 _KEPT = expression(
     rf"{_BEGIN}|dmesg:|Scanning kernel log files|\*\*\* /proc/(?:driver/nvidia/|modules\b|version\b|cmdline\b|cpuinfo\b|meminfo\b)"
@@ -22,24 +24,29 @@ _KEPT = expression(
 """Beginnings of the names of sections."""
 _README = "warnings/"
 _LOG = expression(r" {1,4}(?:/var/log/\S+|journalctl -b -\d+(?: [^:]{0,60})?):")
-_THIS_START = "journalctl -b -0"
+_THIS_BOOT = "journalctl -b -0"
 _XID = expression(r"NVRM: Xid \([^)]{1,100}\): (\d{1,3})\b")
 
 
-def of_this_start(lines: Sequence[str]) -> Sequence[str]:
-    """Return the lines of a text with those of a bug report emptied that do not say how the machine is since it was started."""
+def of_this_boot(lines: Sequence[str]) -> Sequence[str]:
+    """Return the lines of a text. In a bug report, the lines that do not describe the machine since it booted are empty."""
     begin = next((place for place, line in enumerate(lines) if line.startswith(_BEGIN)), None)
     return lines if begin is None else [*lines[:begin], *_kept(lines[begin:])]
 
 
+def before_report(lines: Sequence[Line]) -> Sequence[Line]:
+    """Return the lines before a bug report: what somebody wrote about it. All lines if the text has no report."""
+    return list(takewhile(lambda line: not line.text.startswith(_BEGIN), lines))
+
+
 def left_out(lines: Sequence[str]) -> str:
-    """Return what a report says of the sections that were not read, with the Xid errors of earlier starts; "" for another text."""
-    kept = of_this_start(lines)
+    """Return a remark about the sections that were not read, with the Xid errors of earlier boots; "" if the text is no bug report."""
+    kept = of_this_boot(lines)
     if kept is lines:
         return ""
     xids = {int(found[1]) for line, same in zip(lines, kept, strict=True) if not same and (found := _XID.search(line))}
-    earlier = f"; of earlier starts they have Xid {joined([str(xid) for xid in sorted(xids)])}" if xids else ""
-    return f"is of nvidia-bug-report.sh: its logs of X, of earlier starts of the machine and of installations were not judged{earlier}"
+    logged = f"; earlier boots logged Xid {joined([str(xid) for xid in sorted(xids)])}" if xids else ""
+    return f"was written by nvidia-bug-report.sh; its logs of X, of earlier boots and of installations were not read{logged}"
 
 
 def _kept(lines: Sequence[str]) -> Iterator[str]:
@@ -50,5 +57,5 @@ def _kept(lines: Sequence[str]) -> Iterator[str]:
         elif line and not is_named:
             is_kept, is_named = _KEPT.match(line) is not None and _README not in line, True
         elif _LOG.fullmatch(line):
-            is_kept = _THIS_START in line
+            is_kept = _THIS_BOOT in line
         yield line if is_kept else ""

@@ -1,6 +1,6 @@
-"""Tells the Linux kernel's lines in a log from those of programs.
+"""Finds the lines of a log that the Linux kernel wrote.
 
-Words have another meaning there than in a program's output: the hot-plug driver states a "Driver version: 0.5", and interrupts are "preallocated".
+Words mean something else there than in a program's output: the hot-plug driver states a "Driver version: 0.5", and interrupts are "preallocated".
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ _TIME = expression(r"(?:<\d{1,3}>)?\[(?: {0,5}\d{1,7}\.\d{6}|[A-Z][a-z]{2} [A-Z]
 _DECODED = expression(r"kern {0,4}:[a-z]{3,6} {0,4}: |\d{1,3},\d{1,12},\d{1,18},[-c][^; ]{0,40};")
 _HOST = expression(r".{0,40}\d\d:\d\d:\d\d\S{0,16} [\w.-]{1,64} kernel: ")
 _BEGIN = 100
-"""Characters of a line in which its writer is named."""
+"""Characters of a line in which the program that wrote it is named."""
 
 
 def are_by_kernel(seen: Sequence[str], bare: Sequence[str]) -> list[bool]:
-    """Return for each line whether the kernel wrote it, from how it was `seen` and what it is without what a log put before it."""
+    """Return for each line whether the kernel wrote it. `seen` are the lines with their log prefixes, `bare` the same lines without."""
     return [
         _TIME.match(text) is not None
         or _DECODED.match(line) is not None

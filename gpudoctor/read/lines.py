@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from gpudoctor.errors import UsageError
 from gpudoctor.expressions import expression
-from gpudoctor.read.bug_report import of_this_start
+from gpudoctor.read.bug_report import of_this_boot
 from gpudoctor.read.east_asian import spaced
 from gpudoctor.read.kernel_lines import are_by_kernel
 from gpudoctor.read.prefixes import without_prefixes
@@ -41,7 +41,7 @@ def lines_of(data: bytes, name: str, file: str = "") -> list[Line]:
         raise UsageError(
             f"{name} has more than {LARGEST >> 20} MB, and gpudoctor reads up to {LARGEST >> 20} MB; cut out the part around the error."
         )
-    seen = list(of_this_start(seen_lines(data)))
+    seen = list(of_this_boot(seen_lines(data)))
     bare = [_single(spaced(line)) for line in without_prefixes(seen)]
     by_kernel = are_by_kernel(seen, bare)
     return list(_different(related(bare, by_kernel), [len(line) for line in seen], by_kernel, file))

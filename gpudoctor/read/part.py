@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from gpudoctor.read.bug_report import before_report
 from gpudoctor.read.columns import of_what_fails
 from gpudoctor.read.compared import says_the_same, working
 from gpudoctor.read.found import FAULT, HINT, Hit, hits_in
@@ -26,8 +27,8 @@ class Part(NamedTuple):
     hits: list[Hit]
     own: list[Line]
     """Of gpudoctor's own reports, which are no log."""
-    told: list[Line]
-    """The other lines, of what fails."""
+    told: Sequence[Line]
+    """What people may have written of what fails: no lines of a bug report."""
     is_change: bool = False
     """It describes a change to a program, so nothing in it is said of a machine that fails."""
 
@@ -52,7 +53,8 @@ class Part(NamedTuple):
         ]
         if file:
             statements = [msgspec.structs.replace(statement, file=file) for statement in statements]
-        return cls(name, lines, statements, hits, [line for line in lines if line.number in numbers], others, is_change)
+        own = [line for line in lines if line.number in numbers]
+        return cls(name, lines, statements, hits, own, before_report(others), is_change)
 
 
 def _of_what_fails(lines: Sequence[Line], hits: Sequence[Hit]) -> list[Statement]:

@@ -1,4 +1,4 @@
-"""Leaves of a whole machine's logs and lists what has to do with a GPU."""
+"""Keeps the lines of a machine's kernel log and of lspci that concern its GPUs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OF_GPUS = expression(
     r"|out of memory|oom[-_]kill|killed process|segfault|general protection|traps: |blocked for more than|lockup|call trace|machine check|hardware error|mce: "
     r"|dmar: .{0,20}fault|amd-vi: event|io_page_fault|pm: (?:suspend|resume|hibernation) (?:entry|exit)|python|cuda|torch|tensorflow"
 )
-"""What the kernel says of the driver, of the bus, of programs that it ends and of itself."""
+"""What the kernel logs about GPU drivers, the PCI bus, processes that it kills and itself."""
 _NVIDIA = "10de"
 _ADDRESS = r"(?P<address>[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])"
 _DEVICE = expression(rf"\bpci {_ADDRESS}: (?:\[(?P<vendor>[0-9a-f]{{4}}):[0-9a-f]{{4}}\])?")
@@ -22,7 +22,7 @@ _LINK = expression(r"\s*Lnk(?:Cap|Sta)\d?:")
 
 
 def related(lines: Sequence[str], by_kernel: Sequence[bool]) -> list[str]:
-    """Return the lines with those emptied that have nothing to do with a GPU: most of the kernel's, and the links of other devices that lspci lists."""
+    """Return the lines. Those that do not concern a GPU are empty: most of the kernel's, and the links of other devices in lspci's output."""
     others = _others(list(compress(lines, by_kernel)))
     links = _are_links_of_others(lines)
     return [
@@ -37,7 +37,7 @@ def _is_unrelated(line: str, others: set[str]) -> bool:
 
 
 def _others(lines: Sequence[str]) -> set[str]:
-    """Return the addresses of devices that the kernel found and that are not NVIDIA's."""
+    """Return the PCI addresses of the devices of other vendors."""
     found = [device for line in lines if "pci " in line and (device := _DEVICE.search(line))]
     return {device["address"] for device in found if device["vendor"] not in {None, _NVIDIA}}
 

@@ -51,7 +51,7 @@ def read_texts(texts: Mapping[str, bytes], matrix: Matrix, created: str) -> Snap
 
 
 def _of_bug_reports(texts: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield what a report says of NVIDIA's own reports among the texts."""
+    """Yield a remark about each of NVIDIA's bug reports among the texts."""
     for name in sorted(texts):
         said = left_out(seen_lines(texts[name])) if MARK in texts[name] else ""
         if said:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 import msgspec
@@ -239,6 +240,10 @@ class TextLog(Observed, frozen=True):
     def text(self) -> str:
         """The lines as one text."""
         return "\n".join(line.value for line in self.lines)
+
+    def says(self, words: re.Pattern[str]) -> bool:
+        """Return whether a line contains these words."""
+        return any(words.search(line.value) for line in self.lines)
 
 
 class XidEvent(Observed, frozen=True):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.process import ANSWER, End, Outcome, Spec, Supervisor
+from tests.seams.pids import alive, gone_soon
 
 ROUNDING = 1e-6
 """Seconds. Sums of a machine's clock round: after nine hours of uptime, 0.05 s later is 0.05000000000291 s later."""
@@ -31,22 +32,6 @@ def run(script: str, stall: float = 30, deadline: float = 60) -> Outcome:
     with Supervisor() as supervisor:
         start(supervisor, script, stall, deadline)
         return supervisor.wait(["child"])["child"]
-
-
-def alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-
-
-def gone_soon(pid: int) -> bool:
-    for _ in range(100):
-        if not alive(pid):
-            return True
-        time.sleep(0.05)
-    return False
 
 
 def test_answers_are_kept_apart_from_output() -> None:

@@ -1,13 +1,13 @@
-"""What NVIDIA's nvidia-bug-report.sh gathers: of its hundred sections some say how the machine is now."""
+"""The file of nvidia-bug-report.sh: some of its hundred sections describe the machine as it is now."""
 
 from __future__ import annotations
 
 import pytest
 
 from gpudoctor.matrix import Matrix
-from gpudoctor.read.bug_report import of_this_start
+from gpudoctor.read.bug_report import of_this_boot
 from gpudoctor.read.texts import read_text
-from gpudoctor.snapshot import Nvml, Pci
+from gpudoctor.snapshot import Likeness, Nvml, Pci, TextLog
 from tests.read.reading import causes
 
 RULE = "_" * 44
@@ -68,7 +68,7 @@ def test_the_machine_is_read_as_it_is_now(matrix: Matrix) -> None:
     found = read_text(HEALTHY.encode(), "nvidia-bug-report.log", matrix, "")
     assert isinstance(found.nvml, Nvml)
     assert found.nvml.driver_version == "550.54.15"
-    assert any(remark.endswith("were not judged; of earlier starts they have Xid 79") for remark in found.remarks)
+    assert any(remark.endswith("were not read; earlier boots logged Xid 79") for remark in found.remarks)
     assert isinstance(found.pci, Pci)
     (device,) = (device for device in found.pci.devices if device.is_nvidia_gpu)
     assert (device.device, device.driver) == ("20f1", "nvidia")
@@ -84,8 +84,16 @@ def test_the_machine_is_read_as_it_is_now(matrix: Matrix) -> None:
         ),
     ],
 )
-def test_an_error_since_the_start_is_found(line: str, cause: str, matrix: Matrix) -> None:
+def test_an_error_since_boot_is_found(line: str, cause: str, matrix: Matrix) -> None:
     assert causes(report(VERSION, *LSPCI, KERNEL_LOGS.format(line), DMESG), matrix)[0] == cause
+
+
+def test_only_what_stands_before_a_report_counts_as_a_persons_words(matrix: Matrix) -> None:
+    complaint = "Training on both cards is much slower over NVLink, and the link reports CRC errors. Why does the link fail?\n"
+    (before, within) = (read_text(text.encode(), "x", matrix, "").text_log for text in (complaint + HEALTHY, HEALTHY + complaint))
+    assert isinstance(before, TextLog)
+    assert before.likeness.fault > 0
+    assert not isinstance(within, TextLog) or within.likeness == Likeness()
 
 
 def test_a_refusal_of_nvidia_smi_is_found(matrix: Matrix) -> None:
@@ -95,7 +103,7 @@ def test_a_refusal_of_nvidia_smi_is_found(matrix: Matrix) -> None:
 
 def test_lines_keep_their_numbers_and_what_stands_before_a_report() -> None:
     lines = ["It hangs.", *HEALTHY.splitlines()]
-    kept = of_this_start(lines)
+    kept = of_this_boot(lines)
     assert len(kept) == len(lines)
     assert all(line in {"", before} for line, before in zip(kept, lines, strict=True))
     assert kept[0] == "It hangs."
@@ -103,4 +111,4 @@ def test_lines_keep_their_numbers_and_what_stands_before_a_report() -> None:
 
 def test_other_text_is_left_as_it_is() -> None:
     lines = [RULE, "", "journalctl -b -1:", "anything"]
-    assert of_this_start(lines) is lines
+    assert of_this_boot(lines) is lines

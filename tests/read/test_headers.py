@@ -16,6 +16,7 @@ from tests.read.reading import read
             "#define CUDNN_MAJOR 9\n#define CUDNN_MINOR 1\n#define CUDNN_PATCHLEVEL 0\n--\n#define CUDNN_VERSION (CUDNN_MAJOR * 10000)\n",
             "9.1.0",
         ),
+        ("#define CUDNN_MAJOR 8\n#define CUDNN_PATCHLEVEL 4\n", "8"),
         ("/usr/include/cudnn.h:#define CUDNN_MAJOR      7\n/usr/include/cudnn.h:#define CUDNN_MINOR      6\n", "7.6"),
     ],
 )
@@ -25,8 +26,9 @@ def test_the_parts_of_cudnns_header_are_one_release(text: str, version: str, mat
     assert found.value == version
 
 
-def test_parts_without_the_major_version_tell_nothing(matrix: Matrix) -> None:
-    assert not isinstance(read("#define CUDNN_MINOR 6\n#define CUDNN_PATCHLEVEL 5\n", matrix).system_cudnn, Fact)
+@pytest.mark.parametrize("times", [1, 2])
+def test_parts_without_the_major_version_tell_nothing(times: int, matrix: Matrix) -> None:
+    assert not isinstance(read("#define CUDNN_MINOR 6\n#define CUDNN_PATCHLEVEL 5\n" * times, matrix).system_cudnn, Fact)
 
 
 def test_the_number_in_cudas_header_is_a_toolkit(matrix: Matrix) -> None:

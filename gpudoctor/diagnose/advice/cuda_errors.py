@@ -238,7 +238,7 @@ def _restart(site: Site) -> Fix:
 def _try(candidate: PossibleCause, site: Site, kind: FixKind, failing: Sequence[Gpu]) -> tuple[Fix, ...]:
     where = "on the host, " if site.container and candidate.on_host else ""
     title = f"If {candidate.cause}: {where}{candidate.cure[0].lower()}{candidate.cure[1:]}"
-    aim = f" -i {','.join(gpu.key for gpu in failing)}" if candidate.per_gpu and failing else ""
+    aim = f" -i {','.join(gpu.selector for gpu in failing)}" if candidate.per_gpu and failing else ""
     command = f"{candidate.command}{aim}"
     restarts = "reboot" in command or "poweroff" in command
     needs = (REBOOT,) if restarts else ()

@@ -14,8 +14,6 @@ REINSTALL = ("--force-reinstall", "--no-deps")
 """pip's options that install a release again, and nothing that it requires."""
 VENV = '"$HOME"/training'
 """The environment to create if the distribution manages the packages of its Python (PEP 668)."""
-
-
 _INSTALL = "python -m pip install "
 
 

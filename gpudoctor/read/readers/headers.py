@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Reader
@@ -20,21 +21,21 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     for line in lines:
         if found := _PART.search(line.text):
             if found["part"] in parts:  # another header
-                yield _cudnn(parts, first)
+                yield from _cudnn(parts, first)
                 parts = {}
             first = first if parts else line.number
             parts[found["part"]] = found["number"]
         elif found := _CUDA.search(line.text):
             number = int(found["number"])
             yield Statement("toolkit", f"{number // 1000}.{number % 1000 // 10}", _NAME, line.number, Rank.LISTING)
-    if "MAJOR" in parts:
-        yield _cudnn(parts, first)
+    yield from _cudnn(parts, first)
 
 
-def _cudnn(parts: dict[str, str], line: int) -> Statement:
-    """Return the release that the shown parts of a header make."""
-    shown = [parts[part] for part in _PARTS if part in parts]
-    return Statement("cudnn", ".".join(shown), _NAME, line, Rank.LISTING)
+def _cudnn(parts: dict[str, str], line: int) -> Iterator[Statement]:
+    """Yield the release that the shown parts of a header make, up to the first that is not shown."""
+    shown = [parts[part] for part in takewhile(parts.__contains__, _PARTS)]
+    if shown:
+        yield Statement("cudnn", ".".join(shown), _NAME, line, Rank.LISTING)
 
 
 READER = Reader(_NAME, blocks=_blocks, cues=("define",))

@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from gpudoctor.children.own.xray.disk import DANGLING, Disk
-from gpudoctor.children.own.xray.required_files import GONE, Required, module, recorded_files
+from gpudoctor.children.own.xray.required_files import GONE, RECORD_BYTES, DamageWords, Required, module, normal_name, recorded_files
 from gpudoctor.frameworks.spec import BuildFile, FrameworkSpec
 
-_RECORD_BYTES = 8 << 20
 """The RECORD of TensorFlow, the longest, takes 2 MB."""
 _IMPORT = re.compile(
     r"^(?:import[ \t]+(?P<modules>[^\n#;]+)|from[ \t]+(?P<module>[.\w]+)[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^\n#;]+))", re.MULTILINE
@@ -57,7 +56,7 @@ class Package:
         self._modules = {module(path): path for path in self._sizes}
         self._required: Required | None = None
 
-    def lost(self) -> dict[str, tuple[str, str]]:
+    def lost(self) -> dict[str, DamageWords]:
         """The recorded files that no import can use: a kind of damage and its words, by path below the folder."""
         folders: dict[str, dict[str, int] | None] = {}
         found = {}
@@ -70,17 +69,17 @@ class Package:
                 found[path] = problem
         return found
 
-    def unstated(self, build: BuildFile) -> dict[str, tuple[str, str]]:
+    def unstated(self, build: BuildFile) -> dict[str, DamageWords]:
         """The file in which the package should state its build, if it is not as recorded and does not: as in `lost`."""
         path = next((path for path in build.files if path in self._sizes), "")
         there = self._disk.sizes(f"{self._site}/{os.path.dirname(path)}") if path and not build.dictionary else None
         if there is None or there.get(os.path.basename(path)) == self._sizes[path]:
             return {}
-        assigned = set(_ASSIGNED.findall(self._disk.text(f"{self._site}/{path}", _RECORD_BYTES)))
+        assigned = set(_ASSIGNED.findall(self._disk.text(f"{self._site}/{path}", RECORD_BYTES)))
         lacking = [name for name in (build.cuda[0], build.hip) if name and name not in assigned]
         return {path: ("truncated", f"it does not assign {' and '.join(lacking)}")} if lacking else {}
 
-    def _problem(self, path: str, there: dict[str, int], name: str, size: int) -> tuple[str, str] | None:
+    def _problem(self, path: str, there: dict[str, int], name: str, size: int) -> DamageWords | None:
         actual = there.get(name)
         if actual in {None, DANGLING} and name == "__init__.py" and there and not size:
             return None  # a folder without its empty __init__.py is a package too
@@ -96,13 +95,13 @@ class Package:
 
     def _compiles(self, path: str) -> bool:
         try:
-            compile(self._disk.text(f"{self._site}/{path}", _RECORD_BYTES), path, "exec", dont_inherit=True)
+            compile(self._disk.text(f"{self._site}/{path}", RECORD_BYTES), path, "exec", dont_inherit=True)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return False
         return True
 
     def first_hole(
-        self, start: tuple[str, ...], lost: dict[str, tuple[str, str]], absent: frozenset[str], shadowed: frozenset[str] = frozenset()
+        self, start: tuple[str, ...], lost: dict[str, DamageWords], absent: frozenset[str], shadowed: frozenset[str] = frozenset()
     ) -> Hole | None:
         """The first of these files and modules that the imports of the modules `start` ask for at module level, in the order of the statements.
 
@@ -132,9 +131,7 @@ class Package:
                     return Hole(name, library, *lost[library], self._at(path))
         return None
 
-    def _wrong(
-        self, name: str, path: str, lost: dict[str, tuple[str, str]], absent: frozenset[str], shadowed: frozenset[str]
-    ) -> Hole | None:
+    def _wrong(self, name: str, path: str, lost: dict[str, DamageWords], absent: frozenset[str], shadowed: frozenset[str]) -> Hole | None:
         """What is wrong with the file of a module, or with a module of another package or of Python, if something is."""
         if name in shadowed:
             return Hole(name, "", "shadowed", "another file shadows it", "")
@@ -230,9 +227,9 @@ def recorded(disk: Disk, site: str, package: str, distributions: tuple[str, ...]
     found = []
     for entry in disk.names(site):
         stem, info, _ = entry.partition(".dist-info")
-        name = stem.partition("-")[0].replace("_", "-").replace(".", "-").lower()
+        name = normal_name(stem.partition("-")[0])
         if info and name in distributions:
-            files = _of_record(disk.text(f"{site}/{entry}/RECORD", _RECORD_BYTES))
+            files = _of_record(disk.text(f"{site}/{entry}/RECORD", RECORD_BYTES))
             found += [files] if f"{package}/__init__.py" in files else []
     return found[0] if len(found) == 1 else {}
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from gpudoctor.children.own.xray.disk import Disk
 from gpudoctor.frameworks import NVIDIA_PACKAGES
 
-_RECORD_BYTES = 8 << 20
+RECORD_BYTES = 8 << 20
 _METADATA_BYTES = 32 << 10
 _ENDING = re.compile(r"\.(?:py|so(?:\.\d[\d.]*)?),[^,\n]*,(\d{0,18})\r?(?:\n|$)", re.ASCII)
 """How the line of a module, an extension module or a library beside them ends, with its size."""
@@ -18,7 +18,7 @@ _OF_A_PYTHON = re.compile(r"\.cpython-3(\d+)[^.]*\.so$")
 _PYTHON = re.compile(r"/python3\.(\d+)$")
 GONE = ("missing", "its package's RECORD lists it")
 
-Problem = tuple[str, str]
+DamageWords = tuple[str, str]
 """A kind of damage and its words."""
 
 
@@ -36,7 +36,7 @@ class Required:
         self._find()
 
     @cached_property
-    def lost(self) -> dict[str, Problem]:
+    def lost(self) -> dict[str, DamageWords]:
         """What no import can use of these packages' files, by path."""
         return {path: problem for name in self._records for path, problem in self._lost_of(name)}
 
@@ -72,9 +72,9 @@ class Required:
             for entry in self._disk.names(site):
                 stem, info, _ = entry.partition(".dist-info")
                 if info:
-                    metadata.setdefault(_normal(stem.rpartition("-")[0]), f"{site}/{entry}")
+                    metadata.setdefault(normal_name(stem.rpartition("-")[0]), f"{site}/{entry}")
                 else:
-                    others.add(_normal(entry.partition("-" if entry.endswith(".egg-info") else ".")[0]))
+                    others.add(normal_name(entry.partition("-" if entry.endswith(".egg-info") else ".")[0]))
         waiting = [name for name in self._own if name in metadata]
         seen = set(waiting)
         while waiting:
@@ -92,12 +92,12 @@ class Required:
         """The distributions that one requires, and whether a condition is attached; an extra is a choice."""
         head = self._disk.text(f"{metadata}/METADATA", _METADATA_BYTES).partition("\n\n")[0]
         for found in _REQUIRED.finditer(head):
-            name = _normal(found[1])
+            name = normal_name(found[1])
             if "extra" not in found[3] and not name.startswith(NVIDIA_PACKAGES):
                 yield name, bool(found[3])
 
     def _files(self, name: str) -> list[tuple[str, str]]:
-        return recorded_files(self._disk.text(self._records[name], _RECORD_BYTES))
+        return recorded_files(self._disk.text(self._records[name], RECORD_BYTES))
 
     def _site(self, name: str) -> str:
         return self._records[name].rsplit("/", 2)[0]
@@ -106,7 +106,7 @@ class Required:
         site = self._site(name)
         return (f"{site}/{path}" for path, _ in self._files(name))
 
-    def _lost_of(self, name: str) -> Iterator[tuple[str, Problem]]:
+    def _lost_of(self, name: str) -> Iterator[tuple[str, DamageWords]]:
         site = self._site(name)
         folders: dict[str, list[tuple[str, str]]] = {}
         for path, size in self._files(name):
@@ -120,7 +120,7 @@ class Required:
                 if problem and self._is_imported_from(site, folder or file):
                     yield f"{place}/{file}", problem
 
-    def _problem(self, folder: str, file: str, size: str, there: frozenset[str]) -> Problem | None:
+    def _problem(self, folder: str, file: str, size: str, there: frozenset[str]) -> DamageWords | None:
         if file in there:
             python = _OF_A_PYTHON.search(file)
             foreign = python is not None and self._python not in {"", python[1]}
@@ -156,7 +156,8 @@ def recorded_files(record: str) -> list[tuple[str, str]]:
     return found
 
 
-def _normal(name: str) -> str:
+def normal_name(name: str) -> str:
+    """Return the name of a distribution as installers compare it."""
     return name.replace("_", "-").replace(".", "-").lower()
 
 

@@ -1,0 +1,68 @@
+"""The causes of an error that a machine cannot have, by its platform: Linux, WSL, Jetson, Windows or macOS."""
+
+from __future__ import annotations
+
+from gpudoctor.derive import MachineView
+from gpudoctor.diagnose.platforms import closer
+from gpudoctor.diagnose.rules import FAMILY_OF
+from gpudoctor.expressions import expression
+from gpudoctor.snapshot import Platform, TextLog
+
+_OF_LINUX_DRIVER = frozenset(
+    [
+        "no-driver",
+        "kernel-module-not-built",
+        "nouveau-loaded",
+        "nova-loaded",
+        "secure-boot-unsigned-module",
+        "vfio-bound",
+        "uvm-not-loaded",
+        "uvm-hmm-init-failure",
+        "uvm-broken-after-suspend",
+        "device-nodes-missing",
+        "fabric-manager-missing",
+        "persistence-mode-off",
+    ]
+)
+"""Causes in the kernel driver for Linux, which WSL, Jetson, Windows and macOS do not have."""
+_OF_LINUX = frozenset({"pip-nvidia-libs-not-on-path", "glibc-too-old", "libcuda-not-on-loader-path", "container-ldcache-stale"})
+"""Causes in the loader and libraries of Linux, which WSL and Jetson have too."""
+_OF_LINUX_ACCESS = frozenset({"container-no-gpu-access", "libcuda-not-on-loader-path", "device-permission-denied"})
+"""What stands between a program and a GPU that Linux could give it."""
+OF_WSL = frozenset(name for name in FAMILY_OF if name.startswith("wsl"))
+_OF_WINDOWS = frozenset({"no-driver"})
+"""What can be wrong on Windows too."""
+_OF_CONTAINERS = expression(r"(?i)\b(?:docker|podman|container|kubernetes|k8s|pod)")
+"""What on Windows runs Linux."""
+_AT_HOME = {"windows-native-no-gpu": Platform.WINDOWS, "metal-plugin-missing": Platform.MACOS}
+"""Causes of one platform alone."""
+
+
+def of_other_platforms(machine: MachineView) -> frozenset[str]:
+    """Return the causes that this machine's platform cannot have."""
+    known_platform = machine.site.platform in frozenset(Platform)
+    away = {cause for cause, platform in _AT_HOME.items() if known_platform and machine.site.platform != platform}
+    return _elsewhere(machine) | away
+
+
+def _elsewhere(machine: MachineView) -> frozenset[str]:
+    """Return the causes of other platforms. Text from inside WSL often looks like any Linux, so Linux excludes nothing without its kernel's release."""
+    platform, kernel = machine.site.platform, machine.host.kernel
+    if platform in {Platform.WSL1, Platform.WSL2}:
+        return _OF_LINUX_DRIVER
+    if platform == Platform.WINDOWS:
+        both = OF_WSL if names_wsl(machine) else frozenset()  # Windows works, and a line is about WSL on it
+        access = frozenset[str]() if machine.log.says(_OF_CONTAINERS) or both else _OF_LINUX_ACCESS
+        return (_OF_LINUX_DRIVER | _OF_LINUX | OF_WSL | access) - _OF_WINDOWS - both
+    if platform == Platform.MACOS and machine.hardware:
+        return frozenset()  # no Mac of this decade has an NVIDIA GPU: the text also names the machine that it was written on
+    if platform in {Platform.JETSON, Platform.MACOS}:
+        own = _OF_LINUX | _OF_LINUX_ACCESS if platform == Platform.MACOS and not machine.site.container else frozenset[str]()
+        return _OF_LINUX_DRIVER | OF_WSL | own
+    return OF_WSL if isinstance(kernel, str) and "microsoft" not in kernel.lower() else frozenset()
+
+
+def names_wsl(machine: MachineView) -> bool:
+    """Return whether a line of the log is about WSL."""
+    log = machine.observed.text_log
+    return isinstance(log, TextLog) and bool(closer(("no-driver",), machine, log).keys() & OF_WSL)
