@@ -34,6 +34,14 @@ def test_cues_hide_no_match() -> None:
         assert [place for _, place, _ in FORMS.among([line])] == matching, line
 
 
+def test_cues_hide_no_match_in_another_case() -> None:
+    patterns = [signature.pattern for signature in SIGNATURES]
+    forms, compiled = LineForms(patterns, re.IGNORECASE), [re.compile(pattern, re.IGNORECASE) for pattern in patterns]
+    for line in (line.upper() for signature in SIGNATURES[::5] for line in signature.lines):
+        matching = [place for place, pattern in enumerate(compiled) if pattern.search(line)]
+        assert [place for _, place, _ in forms.among([line])] == matching, line
+
+
 def test_where_a_line_may_have_been_wrapped_a_part_of_it_is_touched() -> None:
     for line in LINES:
         words = line.split(" ")

@@ -36,10 +36,10 @@ _Uses = list[tuple[int, tuple[str, ...]]]
 
 
 class LineForms:
-    """Some regular expressions, by place, and the cues of each: every line that it matches has one of these."""
+    """Some regular expressions, by place, and the cues of each: every line that it matches, in any case, has one of these."""
 
-    def __init__(self, patterns: Sequence[str]) -> None:
-        self._patterns = patterns
+    def __init__(self, patterns: Sequence[str], flags: int = 0) -> None:
+        self._patterns, self._flags = patterns, flags
         self._by_word: dict[str, _Uses] = {}
         self._by_part: dict[str, _Uses] = {}
         for place, pattern in enumerate(patterns):
@@ -65,7 +65,7 @@ class LineForms:
             for number in sorted(tried):
                 line = lines[begin + number]
                 for place in sorted(tried[number]):
-                    found = _compiled(self._patterns[place]).search(line)
+                    found = _compiled(self._patterns[place], self._flags).search(line)
                     if found:
                         yield begin + number, place, found
 
@@ -168,5 +168,5 @@ def _grams(words: Iterable[str]) -> set[str]:
 
 
 @functools.cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+def _compiled(pattern: str, flags: int) -> re.Pattern[str]:
+    return re.compile(pattern, flags)

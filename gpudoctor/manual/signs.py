@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Sequence
 
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import RULES
+from gpudoctor.line_forms import LineForms
 from gpudoctor.manual.answer import ManualAnswer
 from gpudoctor.signatures import Signature
 from gpudoctor.signatures.table import SIGNATURES
@@ -20,7 +23,7 @@ def explain_log(text: str) -> ManualAnswer:
 
     Signs with the same pattern count together, the usual causes first and a guess last: only facts about a machine could choose between them.
     """
-    first = dict.fromkeys(sign.pattern for line in text[-_LONGEST:].splitlines() if (sign := first_sign(line)))
+    first = dict.fromkeys(sign.pattern for sign in _first_signs(text[-_LONGEST:].splitlines()))
     found = [sign for pattern in first for sign in reversed(SIGNATURES) if sign.pattern == pattern]
     found.sort(key=lambda sign: sign.guess)
     return ManualAnswer(
@@ -31,7 +34,19 @@ def explain_log(text: str) -> ManualAnswer:
 
 def first_sign(line: str) -> Signature | None:
     """Return the most specific known sign in a line."""
-    return next((sign for sign in SIGNATURES if line and re.search(sign.pattern, line, re.IGNORECASE)), None)
+    return next(iter(_first_signs([line])), None)
+
+
+def _first_signs(lines: Sequence[str]) -> list[Signature]:
+    first: dict[int, Signature] = {}
+    for number, place, _ in _forms().among(lines):
+        first.setdefault(number, SIGNATURES[place])
+    return list(first.values())
+
+
+@functools.cache
+def _forms() -> LineForms:
+    return LineForms([sign.pattern for sign in SIGNATURES], re.IGNORECASE)
 
 
 def rules_named(*names: str) -> tuple[Rule, ...]:
