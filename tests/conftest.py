@@ -15,7 +15,7 @@ from contextlib import contextmanager
 import pytest
 from hypothesis import settings
 
-from tests.seams.every import traced, unmeasured
+from tests.seams.every import followed, traced, unmeasured
 
 # Threads that wait by spinning take the cores from other tests: NumPy's, before its import, and PyTorch's in every child.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -41,14 +41,6 @@ pytest_plugins = ("tests.seams.fixtures", "tests.seams.skips")
 TRACED = 12
 """Coverage follows the programs that every so many-th test starts: following all of them took three times as long and covered nothing more."""
 
-LONG = 0.05
-"""Seconds of processor time for which coverage follows a test: one that takes longer repeats the same code, which takes three times as long then.
-
-A test that compares times is marked `untraced`: while a timer of processor time runs, Linux counts that time in ticks of milliseconds.
-"""
-
-WHOLE = ("tests/states/", "tests/test_machines.py")
-"""Where each variant is a case of its own: coverage follows them all."""
 FIRST = ("tests/on_ray/", "tests/smoke/", "tests/scripts/")
 """What takes minutes or mostly waits: a run that began with anything else would end with waiting for it."""
 
@@ -62,7 +54,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         variants[item.nodeid.partition("[")[0]].append(item)
     for same in variants.values():
         for number, item in enumerate(same):
-            if not item.nodeid.startswith(WHOLE) and unmeasured(number, len(same)):
+            if unmeasured(number, len(same)):
                 item.add_marker("untraced")
 
 
@@ -75,15 +67,13 @@ class Followed:
 
     @contextmanager
     def _for_a_while(self) -> Iterator[None]:
-        again = LONG if self._follows else 0.0  # since what switches it off may switch it on
-        before, threads = signal.setitimer(signal.ITIMER_VIRTUAL, again, again), threading.gettrace()
+        threads = threading.gettrace()
         if not self._follows:
             threading.settrace(None)  # threads would be followed too
         try:
-            with traced(self._trace if self._follows else None):
+            with followed(self._trace if self._follows else None):
                 yield
         finally:
-            signal.setitimer(signal.ITIMER_VIRTUAL, *before)
             threading.settrace(threads)
 
     @pytest.hookimpl(wrapper=True)

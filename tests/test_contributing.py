@@ -11,6 +11,7 @@ import pytest
 
 from gpudoctor.frameworks import TRAINED
 from tests.scripts.programs import ROOT, SCRIPTS
+from tests.seams.every import every
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text()
 PYTHON = ".venv/bin/python "
@@ -41,7 +42,7 @@ def named_files() -> list[str]:
     return sorted(re.split(r"[^/]*(?:NAME|\*)", path)[0] for path in paths)
 
 
-@pytest.mark.parametrize("path", named_files())
+@every("path", named_files())
 def test_every_named_file_exists(path: str) -> None:
     to_come = {"gpudoctor/read/"}
     made = {".venv/bin/python"}

@@ -30,6 +30,7 @@ from gpudoctor.signatures import recognise
 from gpudoctor.signatures.hints import HINTS
 from gpudoctor.signatures.noise import HARMLESS
 from gpudoctor.signatures.table import SIGNATURES
+from tests.seams.every import as_subtest
 from tests.seams.once import once
 
 if sys.version_info >= (3, 11):
@@ -375,7 +376,7 @@ def slow(text: str, use: Use = everywhere) -> str:
 @pytest.mark.parametrize("share", range(SHARES))
 def test_a_pattern_takes_linear_time(share: int, patterns: dict[str, Pattern], subtests: pytest.Subtests) -> None:
     for pattern in list(patterns)[share::SHARES]:
-        with subtests.test(pattern[:40]):
+        with as_subtest(subtests, pattern[:40]):
             takes_linear_time(pattern, *patterns[pattern])
 
 

@@ -15,11 +15,10 @@ from tests.machines.diagnoses import as_json, diagnosis
 from tests.machines.edited import EDITED, Edited
 from tests.machines.recipes import RECIPES, Recipe
 from tests.machines.store import NAMES, load, recorded
+from tests.seams.every import every
 
-every_machine = pytest.mark.parametrize("name", NAMES)
 
-
-@every_machine
+@every("name", NAMES)
 def test_a_recorded_machine_gives_its_diagnosis(name: str) -> None:
     found = diagnosis.__wrapped__(name)  # not one that a test made which coverage does not follow
     assert diagnosed(as_json(found)) == load(name)["expect"]

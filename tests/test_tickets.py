@@ -22,6 +22,7 @@ from gpudoctor.snapshot import Snapshot
 from tests.machines.store import NAMES as MACHINES
 from tests.redact.planted import DEVICES, IDENTIFIED, LEFT, NAMED, NAMES, SECRETS, examination
 from tests.report.ticket.tickets import ALICE, of_machine, written
+from tests.seams.every import every
 from tests.shipped import shared_matrix
 
 MATRIX = shared_matrix()
@@ -75,7 +76,7 @@ def test_a_ticket_too_long_for_plain_json_holds_it_compressed() -> None:
 
 
 @pytest.mark.parametrize("gaps", [False, True])
-@pytest.mark.parametrize("kind", PLANTED)
+@every("kind", tuple(PLANTED))
 def test_no_field_carries_an_identity_into_a_ticket(kind: str, gaps: bool) -> None:
     for form, text in written(examination(PLANTED[kind], gaps=gaps)).items():
         assert [part for part in GONE if part in unpacked(text)] == [], form

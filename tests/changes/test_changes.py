@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 import msgspec
-import pytest
 
 from gpudoctor.changes import compare
 from gpudoctor.changes.fold import lines
@@ -29,6 +28,7 @@ from gpudoctor.snapshot.values import Observed
 from gpudoctor.snapshot.volatile import VOLATILE
 from tests.machines.diagnoses import diagnosis
 from tests.machines.store import NAMES, RECORDED, policy, recorded
+from tests.seams.every import every
 from tests.shipped import shared_matrix
 
 MATRIX = shared_matrix()
@@ -70,14 +70,15 @@ NEIGHBOURS = list(zip(NAMES[::4], NAMES[1::4], strict=False))
 """Pairs of machines that share much: each with the next one by name."""
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every("name", NAMES)
 def test_a_machine_does_not_differ_from_itself(name: str) -> None:
     found = diff(examination(name), examination(name), golden=True)
     assert (found.causes, found.facts, found.exit_code) == ((), (), 0)
 
 
-@pytest.mark.parametrize(("one", "other"), NEIGHBOURS)
-def test_the_way_back_is_the_mirror_image(one: str, other: str) -> None:
+@every("pair", NEIGHBOURS)
+def test_the_way_back_is_the_mirror_image(pair: tuple[str, str]) -> None:
+    one, other = pair
     there, back = diff(examination(one), examination(other)), diff(examination(other), examination(one))
     opposite = {"appeared": "gone", "gone": "appeared", "changed": "changed"}
     assert {(fact.what, fact.before, fact.after, fact.kind, fact.volatile, fact.not_compared) for fact in there.facts} == {
@@ -128,7 +129,7 @@ def changed(plain: Any, place: Place) -> Snapshot | None:
         holder[last] = before
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every("name", NAMES)
 def test_one_changed_fact_is_one_line(name: str) -> None:
     plain = msgspec.json.decode(encode(recorded(name))) | {"version": VERSION}
     places = list(facts_in(plain))
@@ -141,7 +142,7 @@ def test_one_changed_fact_is_one_line(name: str) -> None:
         assert [line.leader.path for line in found] == [found[0].leader.path] if found else False, place
 
 
-@pytest.mark.parametrize("name", NAMES[::5])
+@every("name", NAMES[::5])
 def test_rules_find_the_same_on_a_watched_machine(name: str) -> None:
     record = FieldsRead()
     plainly = run_all(choose(RULES, policy(name)), MachineView(recorded(name), MATRIX, policy(name)))

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.diagnose import conditions
+from tests.seams.every import every
 
-MACHINES = [
-    pytest.param(family, question, machine, id=f"{question}-{machine}")
-    for family in conditions.FAMILIES
-    for question, machine in conditions.kept(family)
-]
+MACHINES = [(family, question, machine) for family in conditions.FAMILIES for question, machine in conditions.kept(family)]
 
 
-@pytest.mark.parametrize(("family", "question", "machine"), MACHINES)
-def test_an_answer_changes_with_the_facts_on_which_it_depends(family: str, question: str, machine: str) -> None:
+@every("asked", MACHINES)
+def test_an_answer_changes_with_the_facts_on_which_it_depends(asked: tuple[str, str, str]) -> None:
+    family, question, machine = asked
     before = conditions.answer(question, machine)
     cases = conditions.kept(family)[question, machine]
     said = {

@@ -19,6 +19,7 @@ from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import decode
 from tests.diagnose.conditions import UNKNOWN
 from tests.machines import delta, store
+from tests.seams.every import every
 from tests.seams.once import once
 
 EACH = 2
@@ -54,7 +55,7 @@ def to_forget(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     return once(tmp_path_factory, "facts to forget", chosen)
 
 
-@pytest.mark.parametrize("name", store.NAMES)
+@every("name", store.NAMES)
 def test_an_unknown_fact_crashes_no_rule(name: str, to_forget: dict[str, list[str]], matrix: Matrix) -> None:
     for place in to_forget.get(name, []):
         document = msgspec.json.decode(store.RECORDED.snapshot(name))

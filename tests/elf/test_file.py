@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.elf import file
+from tests.seams.every import every
 
 FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64")
 
@@ -66,7 +67,7 @@ def test_there_is_something_to_compare() -> None:
     assert len(LIBRARIES) > 30
 
 
-@pytest.mark.parametrize("path", LIBRARIES, ids=lambda path: path.name)
+@every("path", LIBRARIES)
 def test_reads_what_pyelftools_reads(path: Path) -> None:
     assert ours(path) == by_pyelftools(path)
 

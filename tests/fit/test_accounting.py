@@ -18,6 +18,7 @@ from gpudoctor.fit.presets import PRESETS, model, transformer
 from gpudoctor.model_files.configuration import of_config
 from gpudoctor.run_words import SPELLINGS, spelt
 from tests.fit.models import preset, presets
+from tests.seams.every import every
 
 
 def without_dropout(name: str, sample: Sample) -> Model:
@@ -235,8 +236,9 @@ def test_accumulated_gradients_are_there_in_all_of_backward(one: Model, asked: A
     assert start.activations == max(moment.activations for moment in whole)
 
 
-@pytest.mark.parametrize(("optimizer", "precision", "infer"), list(product(OPTIMIZERS, PRECISIONS, (False, True))))
-def test_every_optimizer_and_precision_is_counted(optimizer: str, precision: str, *, infer: bool) -> None:
+@every("run", list(product(OPTIMIZERS, PRECISIONS, (False, True))))
+def test_every_optimizer_and_precision_is_counted(run: tuple[str, str, bool]) -> None:
+    optimizer, precision, infer = run
     assert memory(preset("784-128-10"), Asked(optimizer=optimizer, precision=precision, infer=infer), 1).total > 0
 
 

@@ -10,6 +10,7 @@ from gpudoctor.plan import extras
 from gpudoctor.plan.candidates import candidates
 from gpudoctor.plan.propose import propose
 from tests.plan.planned import MATRIX, asked, pins, planned
+from tests.seams.every import every
 
 OLD, NEW = "535.104.05", "580.65.06"
 
@@ -30,7 +31,7 @@ def test_a_plan_asks_for_the_extras_without_which_a_package_does_not_compute(gpu
     assert pins(planned(gpu, driver, wanted))[0] == pin
 
 
-@pytest.mark.parametrize("name", sorted({row.distribution for row in MATRIX.rows(OTHERS)}))
+@every("name", sorted({row.distribution for row in MATRIX.rows(OTHERS)}))
 def test_each_release_has_the_extras_that_a_plan_asks_for(name: str) -> None:
     rows = {str(row.release): row for row in MATRIX.releases(name, "linux_x86_64")}
     for candidate in candidates(MATRIX, Requirement(name, name, (), "", ""), "linux_x86_64", gpu=True):

@@ -19,6 +19,7 @@ from gpudoctor.plan.machine import NOT_STATED, machine
 from gpudoctor.plan.propose import propose
 from gpudoctor.plan.search import Search
 from tests.plan.planned import CASES, MATRIX, OLD_CUDNN, TENSORFLOW, TORCH, asked, assumed, combination, every_build, pins, planned
+from tests.seams.every import every
 
 
 @pytest.mark.parametrize(("gpu", "driver", "asked", "expected"), CASES)
@@ -261,7 +262,7 @@ def unsupported(*requirements: str, python: str) -> bool:
 SPANS: tuple[PythonSpan, ...] = MATRIX.rows(PYTHONS)
 
 
-@pytest.mark.parametrize("span", SPANS, ids=lambda span: f"{span.distribution}-{span.python}")
+@every("span", SPANS)
 def test_a_release_outside_the_span_of_a_python_version_is_broken_and_one_inside_is_not(span: PythonSpan) -> None:
     name, python, last = span.distribution, span.python.text, span.last or span.first
     assert not any(unsupported(f"{name}=={release}", python=python) for release in (span.first, last))

@@ -6,12 +6,11 @@ import csv
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Policy, Severity, Verdict
 from gpudoctor.plan import Combination, examine
 from tests import told
+from tests.seams.every import every
 
 QUESTIONS = list(csv.DictReader(Path(__file__).with_name("questions.csv").read_text(encoding="utf-8").splitlines()))
 """`cause` is the first root cause, "unknown", or empty if it works; `fact` is what decides."""
@@ -40,7 +39,7 @@ def name_of(question: dict[str, str]) -> str:
     return ", ".join(value for name, value in question.items() if value and name not in {"cause", "fact"})
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: f"{question['requirements']} on {question['gpu'] or 'any'}")
+@every("question", QUESTIONS)
 def test_the_answer_is_known(question: dict[str, str]) -> None:
     cause, said = answer(question)
     assert cause == question["cause"], question["fact"]

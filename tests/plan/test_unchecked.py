@@ -22,6 +22,7 @@ from gpudoctor.plan import Combination
 from gpudoctor.plan.suppose import suppose
 from gpudoctor.snapshot import Distribution, Packages
 from tests.plan.samples import NOW, checked
+from tests.seams.every import every
 from tests.shipped import shared_matrix
 
 GOOD = {Verdict.READY, Verdict.DEGRADED}
@@ -225,7 +226,7 @@ def test_the_cuda_compiler_bounds_a_builds_gpu_code(build: str, gpu: str, cause:
     assert found.verdict is Verdict.BROKEN if cause else found.verdict in GOOD
 
 
-@pytest.mark.parametrize("name", sorted(releases()))
+@every("name", sorted(releases()))
 def test_every_release_of_every_table_is_checked_or_listed(name: str) -> None:
     for text in releases()[name]:
         snapshot = suppose(Combination(requirements=(f"{name}=={text}",), gpus=A100), shared_matrix(), NOW)
@@ -239,7 +240,7 @@ def test_every_release_of_every_table_is_checked_or_listed(name: str) -> None:
             assert all(isinstance(code, EffectiveCode) and code.sass for code in codes) or "directml" in name, text
 
 
-@pytest.mark.parametrize("name", sorted(releases()))
+@every("name", sorted(releases()))
 def test_unknown_releases_of_known_packages_are_never_ready(name: str) -> None:
     newest = releases()[name][-1]
     for combination in (f"{name}==9999.1", f"{name}==0.0.0.1", f"{name}=={newest}+local7", f"{name}[no-such-extra]=={newest}"):

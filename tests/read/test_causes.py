@@ -6,13 +6,12 @@ import importlib
 import pkgutil
 from collections import Counter
 
-import pytest
-
 from gpudoctor.matrix import Matrix
 from gpudoctor.signatures.table import SIGNATURES
 from tests import told
 from tests.read import causes as families
 from tests.read.test_read import causes_of, judged
+from tests.seams.every import every
 
 _MODULES = [importlib.import_module(f"{families.__name__}.{module.name}") for module in pkgutil.iter_modules(families.__path__)]
 
@@ -37,7 +36,7 @@ def test_every_cause_has_three_texts() -> None:
     assert {cause: written[cause] for cause in likeliest | written.keys() if written[cause] < _FEWEST} == {}
 
 
-@pytest.mark.parametrize("name", CASES)
+@every("name", tuple(CASES))
 def test_the_cause_leads(name: str, matrix: Matrix) -> None:
     cause, text = CASES[name]
     found = judged(text, matrix)
@@ -45,7 +44,7 @@ def test_the_cause_leads(name: str, matrix: Matrix) -> None:
     assert told.text(found) == told.kept(told.OF_TEXTS).get(name, ""), "if the new words are the better ones: scripts/record_rules texts"
 
 
-@pytest.mark.parametrize("name", NEAR_MISSES)
+@every("name", tuple(NEAR_MISSES))
 def test_what_only_looks_like_the_cause_does_not_find_it(name: str, matrix: Matrix) -> None:
     cause, text = NEAR_MISSES[name]
     found = judged(text, matrix)
@@ -67,7 +66,7 @@ _LINES = tuple(
 )
 
 
-@pytest.mark.parametrize("line", _LINES[::5])
+@every("line", _LINES[::5])
 def test_a_framework_that_sees_no_gpu_hides_no_error(line: str, matrix: Matrix) -> None:
     alone = causes_of(judged(f"{line}\n", matrix))[:1]
     assert causes_of(judged(f"{line}\ntorch.cuda.is_available() returns False\n", matrix))[:1] == alone or not alone

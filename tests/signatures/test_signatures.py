@@ -17,6 +17,7 @@ from gpudoctor.signatures.hints import HINTS
 from gpudoctor.signatures.noise import HARMLESS
 from gpudoctor.signatures.signature import Hint
 from gpudoctor.signatures.table import SIGNATURES
+from tests.seams.every import every
 
 
 def test_listed_symptoms_are_recognised() -> None:
@@ -147,7 +148,7 @@ def test_a_long_line_is_cut_around_its_match() -> None:
     assert len(found[0].line) == 300
 
 
-@pytest.mark.parametrize("hint", HINTS, ids=lambda hint: hint.cause or "numbers")
+@every("hint", HINTS)
 def test_a_hint_is_found_and_names_a_cause_that_some_signature_has(hint: Hint) -> None:
     assert hinted(f"before\n{hint.line}\nafter")[hint.cause] == hint.line
     assert not hint.cause or any(hint.cause in signature.causes for signature in SIGNATURES)

@@ -9,6 +9,7 @@ import pytest
 from gpudoctor.changes.watch import FieldsRead, runs
 from gpudoctor.findings import Severity
 from gpudoctor.snapshot import Cause, Missing
+from tests.seams.every import every
 from tests.shipped import shared_matrix
 from tests.states.judged import LOOK, diagnosed, in_state, machine, missed, names, pairs
 from tests.states.real import lines
@@ -41,7 +42,7 @@ def test_every_state_can_be_answered_by_our_library() -> None:
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("state", STATES, ids=str)
+@every("state", STATES)
 def test_a_state_is_found(state: State, place: str) -> None:
     if state.path.startswith("pairs") and place == "alone":
         return
