@@ -24,6 +24,8 @@ from gpudoctor.model_files.configuration import of_config
 from gpudoctor.trace import Step, through, traced
 from tests.seams.imported import imported
 
+TRACKER = "torch.distributed._tools.mem_tracker"
+"""The dearest import of a trace."""
 BAD = """
 import os, sys, time
 
@@ -437,7 +439,7 @@ if __name__ == "__main__":
 @pytest.fixture(scope="module")
 def torch(framework_python: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The environment with torch, imported; one test starts its own."""
-    with imported(framework_python("torch"), tmp_path_factory.mktemp("torch"), "torch.distributed._tools.mem_tracker") as python:
+    with imported(framework_python("torch"), tmp_path_factory.mktemp("torch"), TRACKER) as python:
         yield python
 
 
@@ -697,15 +699,24 @@ CONFIGURATIONS: list[tuple[dict[str, object], str, int, str]] = [
 """Models with their published numbers of parameters."""
 
 
+@pytest.fixture(scope="module")
+def with_transformers(
+    framework_python: Callable[[str], Path], transformers: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
+    """The environment with torch and transformers, imported."""
+    place = tmp_path_factory.mktemp("transformers")
+    with imported(framework_python("torch"), place, TRACKER, "transformers.modeling_utils", search=str(transformers)) as python:
+        yield python
+
+
 @pytest.fixture
-def built(tmp_path: Path, torch: Path, transformers: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Model]:
+def built(tmp_path: Path, with_transformers: Path) -> Callable[..., Model]:
     """Traces what transformers builds from a config.json with these fields."""
     config = tmp_path / "config.json"
-    monkeypatch.setenv("PYTHONPATH", str(transformers))
 
     def trace(fields: dict[str, object], **step: object) -> Model:
         config.write_text(json.dumps(fields))
-        return traced(str(torch), str(config), Step(batch=2, **step))  # type: ignore[arg-type]
+        return traced(str(with_transformers), str(config), Step(batch=2, **step))  # type: ignore[arg-type]
 
     return trace
 

@@ -1,8 +1,9 @@
-"""An interpreter that has imported a framework: each program that it runs is a fork, since the import is most of what a short one takes.
+"""An interpreter that has imported a framework: each training that it runs is a fork, since the import is most of what a short one takes.
 
     PYTHON imported.py LISTENING-DESCRIPTOR MODULE...
 
 A fork gets the arguments, variables, folder and descriptors that a new process would get, and runs its sitecustomize. It outlives one that is killed.
+Other programs are run by the real interpreter.
 """
 
 from __future__ import annotations
@@ -19,29 +20,35 @@ from pathlib import Path
 
 CLIENT = """#!{python} -ISs
 import json, os, socket, sys
+if os.path.basename(os.path.dirname(sys.argv[1])) != "train":
+    os.execv({real!r}, [{real!r}, *sys.argv[1:]])
 asked = json.dumps([sys.argv[1:], dict(os.environ), os.getcwd()]).encode()
 answers = int(sys.argv[sys.argv.index("--answer-fd") + 1])
 with socket.socket(socket.AF_UNIX) as forks:
     forks.connect({address!r})
     socket.send_fds(forks, [b"%9d" % len(asked)], [0, 1, 2, answers])
     forks.sendall(asked)
-    os._exit(int(forks.recv(9)))
+    status = int(forks.recv(9))
+    if status < 0:
+        os.kill(os.getpid(), -status)
+    os._exit(status)
 """
 LENGTH = 9
 """Bytes of a length or an exit status on the socket."""
 
 
 @contextmanager
-def imported(python: Path, place: Path, *modules: str) -> Iterator[Path]:
-    """Yield the path of such an interpreter, which runs scripts that take `--answer-fd`. It lies in an empty folder `place`."""
+def imported(python: Path, place: Path, *modules: str, search: str = "") -> Iterator[Path]:
+    """Yield the path of such an interpreter, which also finds what is in the folder `search`. It lies in an empty folder `place`."""
     address, client = str(place / "forks"), place / "python"
-    client.write_text(CLIENT.format(python=sys.executable, address=address))
+    client.write_text(CLIENT.format(python=sys.executable, real=str(python), address=address))
     client.chmod(0o755)
+    variables = {**os.environ, **({"PYTHONPATH": search} if search else {})}
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen()
         number = listener.fileno()
-        process = subprocess.Popen([python, __file__, str(number), *modules], pass_fds=[number])
+        process = subprocess.Popen([python, __file__, str(number), *modules], env=variables, pass_fds=[number])
     with process:
         yield client
         process.kill()
@@ -59,7 +66,7 @@ def _serve(listener: socket.socket) -> list[str]:
         for descriptor in descriptors:
             os.close(descriptor)
         status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-        connection.sendall(b"%d" % (status % 256))
+        connection.sendall(b"%d" % status)
         connection.close()
 
 

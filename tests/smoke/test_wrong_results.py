@@ -5,7 +5,6 @@ TensorFlow with each defect is a recorded machine: tests/machines/recipes builds
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,9 +22,9 @@ QUIET = (
 
 
 @pytest.fixture
-def start(tmp_path: Path, framework_python: Callable[[str], Path]) -> Start:
+def start(tmp_path: Path, framework_python: Callable[[str], Path], request: pytest.FixtureRequest) -> Start:
     def run(framework: str, patch: str, *arguments: str) -> Provoked:
-        python = Path(sys.executable) if framework == "tensorflow" else framework_python(framework)
+        python = request.getfixturevalue("imported_tensorflow") if framework == "tensorflow" else framework_python(framework)
         alone = {"OMP_NUM_THREADS": "1"}  # PyTorch's threads wait for each other where other tests want the same cores
         seen = provoke(tmp_path, QUIET + patch, *arguments, framework=framework, python=python, settings=alone)
         assert seen.left == []
