@@ -46,8 +46,10 @@ def _holds(fact: Question, machine: MachineView) -> bool:
 
 
 _ELSEWHERE = expression(USES_GPU_ELSEWHERE)
-_NOT_LOADED = expression(r"ERROR: NVIDIA driver is not loaded")
-"""What nvidia-settings says, beside which a version in the text is only of a package."""
+_NOT_LOADED = expression(
+    r"ERROR: NVIDIA driver is not loaded|Loading of (?:unsigned module|module with unavailable key) is rejected|unsigned module loading is restricted|Key was rejected by service"
+)
+"""What nvidia-settings and the kernel say, beside which a version in the text is only of a package."""
 
 
 def _is_driver_loaded(machine: MachineView) -> bool:

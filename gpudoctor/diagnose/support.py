@@ -28,7 +28,7 @@ from gpudoctor.findings import Evidence
 from gpudoctor.signatures import hinted
 from gpudoctor.signatures.memory import LISTED_PROCESS
 from gpudoctor.signatures.packages import WANTS_GLIBC
-from gpudoctor.signatures.phrases import NO_NVIDIA_SMI
+from gpudoctor.signatures.phrases import COLAB, NO_NVIDIA_SMI
 from gpudoctor.snapshot import Fact, Host, Nvml, Platform, Python, Status, TextLog
 
 _NEARLY_ALL, _MOST = 0.8, 0.5
@@ -80,7 +80,7 @@ def _tensorflow_finds_no_library(machine: MachineView, text: str) -> Iterator[Ev
         yield Words("neither libcuda nor libcudart", neither[0], "the log")
 
 
-_COLAB = expression(r"(?i)\bcolab(?:oratory)?\b")
+_COLAB = expression(COLAB)
 
 
 def _on_colab(machine: MachineView, text: str) -> Iterator[Evidence]:
@@ -90,6 +90,12 @@ def _on_colab(machine: MachineView, text: str) -> Iterator[Evidence]:
     named = any(isinstance(gpu.name, str) for gpu in machine.observed.listed_gpus)
     if not named and not answered and "no-gpu" not in hinted(text) and (found := _COLAB.search(text)):
         yield Words("notebook", found[0], "the text")
+
+
+def _has_gpu_without_device_files(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield the GPU on the bus of a machine without any of the driver's device files, which a container may lack for other reasons."""
+    if not machine.site.container and not machine.device_nodes.nodes:
+        yield from (Evidence("GPU without device files", device.address, "lspci") for device in machine.pci_devices if device.is_nvidia_gpu)
 
 
 def _nvml_finds_no_driver(machine: MachineView, _: str) -> Iterator[Evidence]:
@@ -275,7 +281,7 @@ def _in_desktop_vm(machine: MachineView, text: str) -> Iterator[Evidence]:
 _FACTS: Asks = {
     "env-hides-gpu": (_has_gpu,),
     "cuda-visible-devices-masked": (_masked,),
-    "no-driver": (_nvidia_smi_is_missing, _tensorflow_finds_no_library, _nvml_finds_no_driver),
+    "no-driver": (_nvidia_smi_is_missing, _tensorflow_finds_no_library, _nvml_finds_no_driver, _has_gpu_without_device_files),
     "no-gpu": (_on_colab, _in_desktop_vm),
     "scheduler-gpu-not-allocated": (requests_none, requests_fewer),
     "gpu-memory-held-by-other-process": (_full, _others_hold_memory, _listed_processes),

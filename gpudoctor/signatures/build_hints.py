@@ -159,6 +159,8 @@ BUILD_HINTS = (
         "cpu-only-build",
         "pip install torch --index-url https://download.pytorch.org/whl/cpu",
     ),
+    # programs that state their oldest GPU themselves: no build of them has kernels for an older one
+    Hint(r"(?i)\b(?:vllm|sglang|flash[-_]?attn|flashinfer|cudf|cuml)\b", "gpu-below-framework-minimum", "vllm serve on a P100"),
     # the system's glibc, as its program and people say it
     Hint(r"(?i)\bldd\b[^\n]{0,60}\b2\.\d{1,2}\b", "", "ldd (GNU libc) 2.17"),
     # triton/backends/nvidia/compiler.py

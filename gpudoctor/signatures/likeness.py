@@ -37,7 +37,7 @@ _LITTLE_WORDS: Final = expression(
 """Words that sentences of people have, and columns of programs seldom; in Chinese and Japanese a clause."""
 _FEWEST = 2
 _LOGGED: Final = expression(
-    r"\s{0,8}(?:[\w.]{1,60}\.)?(?:Key|Type|Index|Value|Attribute|Assertion|Name|Syntax|FileNotFound|ZeroDivision|NotImplemented|Unicode\w{2,12})Error: |\s{0,8}(?:Not found|Internal|Invalid argument|Failed precondition|Resource exhausted|Unimplemented|Out of range|Cancelled|Aborted|Unavailable|Already exists|NOT_FOUND|INTERNAL|INVALID_ARGUMENT|FAILED_PRECONDITION|RESOURCE_EXHAUSTED|UNIMPLEMENTED|UNAVAILABLE|UNKNOWN): |\s{0,8}\[?(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|LOG(?= \())\b|[^\n]{0,100}\bNCCL (?:INFO|WARN|TRACE)\b|[IWEF](?: [\w/\\:.-]{5,200}:\d{1,5}\]|\d{4} [\d:.]{8,15}\s)|time=\S{10,40} level=|\d{4}[/-]\d\d[/-]\d\d[ T]\d\d:\d\d:"
+    r"\s{0,8}(?:[\w.]{1,60}\.)?(?:Key|Type|Index|Value|Attribute|Assertion|Name|Syntax|FileNotFound|ZeroDivision|NotImplemented|Permission|Connection\w{0,12}|Timeout|EOF|Pickling|Unpickling|JSONDecode|Indentation|Recursion|Lookup|Arithmetic|Overflow|Unicode\w{2,12})Error: |\s{0,8}(?:Not found|Internal|Invalid argument|Failed precondition|Resource exhausted|Unimplemented|Out of range|Cancelled|Aborted|Unavailable|Already exists|NOT_FOUND|INTERNAL|INVALID_ARGUMENT|FAILED_PRECONDITION|RESOURCE_EXHAUSTED|UNIMPLEMENTED|UNAVAILABLE|UNKNOWN): |\s{0,8}\[?(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|LOG(?= \())\b|[^\n]{0,100}\bNCCL (?:INFO|WARN|TRACE)\b|[IWEF](?: [\w/\\:.-]{5,200}:\d{1,5}\]|\d{4} [\d:.]{8,15}\s)|time=\S{10,40} level=|\d{4}[/-]\d\d[/-]\d\d[ T]\d\d:\d\d:"
 )
 """How a line begins that a program logs, or with which Python ends, whatever words it has."""
 

@@ -95,7 +95,7 @@ MACHINE_HINTS = (
         "after 12 hours it stops using the GPU",
     ),
     Hint(
-        r"(?:apt|apt-get|aptitude)\b[^\n]{0,60} install [^\n]{0,80}\b(?:nvidia-(?:driver|utils|dkms)-\d{3}|cuda-drivers)\b|\b[Ii]nstalled (?:the )?nvidia-(?:driver|utils|dkms)-\d{3}|^ii {1,4}(?:libnvidia-compute|nvidia-driver|nvidia-utils)-\d{3}",
+        r"(?:apt|apt-get|aptitude)\b[^\n]{0,60} install [^\n]{0,80}(?:\b(?:nvidia-(?:driver|utils|dkms)-\d{3}|cuda-drivers)\b|(?<![\w-])cuda(?:-\d{1,2}-\d)?(?![\w-]))|\b[Ii]nstalled (?:the )?nvidia-(?:driver|utils|dkms)-\d{3}|^ii {1,4}(?:libnvidia-compute|nvidia-driver|nvidia-utils)-\d{3}",
         "wsl-linux-driver-installed",
         "sudo apt install nvidia-utils-535",
     ),

@@ -34,6 +34,8 @@ _ANY_RELEASE = {
 """The command that installs the distribution's current driver, by ID or ID_LIKE of /etc/os-release, from each distribution's documentation."""
 _ROLLING = "arch"
 """The distribution whose package is always NVIDIA's newest driver; its modules are open, so it drops GPUs before Turing."""
+_AUR_BRANCHES = (580, 470, 390)
+"""The branches that Arch's users package for the GPUs which the newest driver dropped: https://wiki.archlinux.org/title/NVIDIA"""
 _NAMES = {"amzn": "Amazon Linux", "debian": "Debian", "ubuntu": "Ubuntu", "rhel": "RHEL"}
 _OF_PTX = expression(
     r"UNSUPPORTED_PTX_VERSION|UnsupportedPtxVersion|compiled with an unsupported toolchain|ptxas application ptx input[^\n]{0,80}Unsupported \.version"
@@ -112,7 +114,7 @@ def _within(machine: MachineView, bounds: DriverBounds, title: str, *, older: bo
     newest_will_do = _ROLLING in machine.site.distribution and bounds.newest_branch is None and bounds.flavour != "proprietary"
     if command and (any_will_do or newest_will_do):
         return Fix(f"{title}{_modules(bounds)}, then reboot", command, (ROOT, DOWNLOAD, REBOOT), action=Action.UPDATE_DRIVER)
-    return _use_installer(title, bounds)
+    return _use_installer(title, bounds, machine.site)
 
 
 def _floor(floor: Version) -> str:
@@ -137,13 +139,13 @@ def _elsewhere(site: Site, title: str, modules: str) -> Fix | None:
     return None
 
 
-def _use_installer(title: str, bounds: DriverBounds) -> Fix:
-    branch = f" of branch {bounds.newest_branch}" if bounds.newest_branch is not None else ""
-    return Fix(
-        f"{title} with NVIDIA's installer{branch}{_modules(bounds)}, from {DOWNLOADS}, then reboot.",
-        needs=(ROOT, DOWNLOAD, REBOOT),
-        action=Action.UPDATE_DRIVER,
-    )
+def _use_installer(title: str, bounds: DriverBounds, site: Site) -> Fix:
+    branch = bounds.newest_branch
+    if _ROLLING in site.distribution and branch in _AUR_BRANCHES:
+        source = f"from the AUR: nvidia-{branch}xx-dkms and nvidia-{branch}xx-utils in place of the other NVIDIA packages"
+    else:
+        source = f"with NVIDIA's installer{'' if branch is None else f' of branch {branch}'}{_modules(bounds)}, from {DOWNLOADS}"
+    return Fix(f"{title} {source}, then reboot.", needs=(ROOT, DOWNLOAD, REBOOT), action=Action.UPDATE_DRIVER)
 
 
 def _modules(bounds: DriverBounds) -> str:

@@ -122,6 +122,37 @@ FIXES = (
         ),
         "Install fabric manager {driver}, the driver's version, in place of {manager}, then restart nvidia-fabricmanager",
     ),
+    # ls of one device file; a list of all is read as such
+    _Told(
+        ("device-permission-denied",),
+        expression(
+            r"c[rwx-]{6}-{3}[.+]? {1,4}\d{1,3} \S{1,40} {1,8}(?P<group>(?!root\b)[\w.-]{1,40}) {1,8}\d{1,4}, {1,8}\d{1,7} [^\n]{4,40} /dev/nvidia"
+        ),
+        "Join group {group}, which owns the device files, then log in again",
+        'sudo usermod -aG {group} "$USER"',
+    ),
+    # gcc before 12, on the flags of a kernel that a newer one built: https://forums.developer.nvidia.com/t/261396
+    _Told(
+        ("kernel-module-not-built",),
+        expression(
+            r"unrecogni[sz]ed command[- ]line option .{0,3}-(?:ftrivial-auto-var-init|fmin-function-alignment|mharden-sls|mfunction-return)"
+        ),
+        "Install the compiler that built the kernel (/proc/version names it), then build the module with it (Debian, Ubuntu)",
+        "sudo apt install gcc-12 && sudo CC=gcc-12 dkms autoinstall && sudo modprobe nvidia",
+    ),
+    # systemctl, where the package is not installed
+    _Told(
+        ("fabric-manager-missing",),
+        expression(r"nvidia-fabricmanager(?:\.service)?(?: could not be found|\W{1,4}not(?:-| )found)"),
+        "Install the fabric manager in exactly the driver's version, then start it (Ubuntu, Debian)",
+        'v=$(cat /sys/module/nvidia/version); sudo apt install "nvidia-fabricmanager-$(echo $v | cut -d. -f1)=$v-*" && sudo systemctl enable --now nvidia-fabricmanager',
+    ),
+    # https://docs.nvidia.com/deeplearning/cudnn/archives/cudnn-890/install-guide/index.html#install-zlib-windows
+    _Told(
+        ("cudnn-missing",),
+        expression(r"\bcudnn\w{3,24}64_8\.dll\b[^\n]{0,20}Error code 126"),
+        "Put the folders of cuDNN 8 and of zlibwapi.dll, which it loads, on PATH: NVIDIA's installation guide of cuDNN 8 links to it",
+    ),
     # the loader, on a file of cuDNN
     _Told(
         ("cudnn-missing",),

@@ -90,8 +90,8 @@ def _least_driver(machine: MachineView, found: Pick) -> versions.Version | None:
 def _by_conda(found: Pick, machine: MachineView, framework: str, python: Python) -> str:
     """Return the conda command, with the newest CUDA that the driver and the GPUs support as a bound, if one of them is known."""
     served = machine.driver_or_missing.cuda_served if isinstance(machine.driver_or_missing, Driver) else None
-    is_bound = served is not None or any(not isinstance(gpu.capability_or_missing, Missing) for gpu in machine.gpus)
-    newest_cuda = found.cuda if is_bound and found.cuda is not None and found.cuda.minor else served
+    is_bound_by_gpu = any(not isinstance(gpu.capability_or_missing, Missing) for gpu in machine.gpus)
+    newest_cuda = found.cuda if is_bound_by_gpu and found.cuda is not None and found.cuda.minor else served
     cuda = f" 'cuda-version<={newest_cuda.short}'" if isinstance(newest_cuda, versions.Version) else ""
     prefix = f"--prefix {shell_path(python.prefix)} " if isinstance(python.prefix, str) else ""
     names = " ".join(f"'{name}'" if "*" in name else name for name in spec_of(framework).conda)

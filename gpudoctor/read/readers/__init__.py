@@ -43,6 +43,7 @@ from gpudoctor.read.readers import (
     resources,
     services,
     shell,
+    system_hints,
     system_packages,
     tensorflow_env,
     tensorflow_log,
@@ -109,5 +110,6 @@ READERS: tuple[Reader, ...] = (
     architecture_prose.READER,
     gpu_prose.READER,
     version_prose.READER,
+    system_hints.READER,
 )
 """In order: of two statements that are equally direct, the earlier line counts, and on one line the earlier reader."""

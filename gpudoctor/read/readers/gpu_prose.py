@@ -22,8 +22,10 @@ _MENTION = expression(
     rf"(?i)(?<![a-z0-9_.-])(?:\d{{1,2}} ?[x\u00d7*] ?)?(?:NVIDIA |GeForce ){{0,2}}(?P<name>{GPU})s?(?![a-z0-9_.]*[a-z0-9_])"
 )
 """In Chinese no space stands before or after a name."""
-_FAILS = expression(rf"(?i)(?<![a-z0-9_.-])(?:{GPU})s?(?: cards?| gpus?)? (?:gets?|got|fails?|failed|crash(?:es|ed)?|throws?|threw)\b")
-"""What somebody says of a GPU that does not work, whose it may be: it counts if the text names no other."""
+_FAILS = expression(
+    rf"(?i)(?<![a-z0-9_.-])(?:{GPU})s?(?: cards?| gpus?)? (?:gets?|got|fails?|failed|crash(?:es|ed)?|throws?|threw|worked|stopped|used to work|no longer|is not|isn't|not)\b"
+)
+"""What somebody says of a GPU that does not work, or did until now, whose it may be: it counts if the text names no other."""
 _BARE = expression(
     r"(?i)\b(?:(?:my|an?|single|dual|\dx) (?:nvidia )?|nvidia )(?P<name>(?:[2-5]0[5-9]0|10[5-8]0|16[56]0)(?: ?Ti\b)?(?: ?super\b)?|9[1-4]0MX)(?![\w.])"
 )

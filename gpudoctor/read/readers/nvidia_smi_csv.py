@@ -65,6 +65,9 @@ FACTS = {
 _REASONS = expression(r"clocks_(?:throttle|event)_reasons\.(?P<reason>\w{4,40})")
 _UNITS = {"memory total": "MiB", "memory used": "MiB", "memory free": "MiB", "memory reserved": "MiB"}
 """The units that a query with nounits leaves out."""
+_FLAGS = {"remap pending", "remap failed", "retirement pending"}
+_ANSWERS = {"0": "No", "1": "Yes"}
+"""What --query-remapped-rows prints of a flag, as other queries print it."""
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
@@ -109,7 +112,8 @@ def _facts(row: dict[str, str], number: str) -> Iterator[tuple[str, str]]:
         elif what == "driver":
             yield what, value
         elif what is not None and what != "index":
-            yield f"{what}:{gpu}", f"{value} {_UNITS[what]}" if what in _UNITS and value.isdecimal() else value
+            answer = _ANSWERS.get(value, value) if what in _FLAGS else value
+            yield f"{what}:{gpu}", f"{value} {_UNITS[what]}" if what in _UNITS and value.isdecimal() else answer
 
 
 READER = Reader(_NAME, blocks=_blocks)

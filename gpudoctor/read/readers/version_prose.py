@@ -69,9 +69,9 @@ _CONDA = expression(
 )
 """What chooses the CUDA of PyTorch's build."""
 _PIP = expression(
-    r"(?:(?P<alone>^(?:\W{0,6}|\W{0,3}\w[\w ]{0,20}: ?))|`|(?<=\w)[.,:;!?] |\b(?:ran|used|did|executed|with|via|using) )(?:python3? -m |uv |!)?pip3? install [^\n`]{0,120}?\b(?P<name>torch|tensorflow(?:-macos|-gpu|-cpu)?)(?:\[[\w,-]{2,30}\])? ?={2,3} ?(?P<value>\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:\+(?:cu\d{2,3}|cpu))?)(?![\w.])(?P<rest>[^\n`]{0,300})"
+    r"(?:(?P<alone>^(?:\W{0,6}|\W{0,3}\w[\w ]{0,20}: ?))|`|(?<=\w)[.,:;!?] |\b(?:ran|used|did|executed|with|via|using|after|since) )(?:python3? -m |uv |!)?pip3? install [^\n`]{0,120}?\b(?P<name>torch|tensorflow(?:-macos|-gpu|-cpu)?)(?:(?:\[[\w,-]{2,30}\])? ?={2,3} ?| \((?:now |version |v)?)(?P<value>\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:\+(?:cu\d{2,3}|cpu))?)(?![\w.])(?P<rest>[^\n`]{0,300})"
 )
-"""A command that somebody ran: on a line of its own, or in a sentence."""
+"""A command that somebody ran: on a line of its own, or in a sentence; in parentheses what it installed."""
 _NOT_INSTALLED = expression(
     r"(?:Could not find a version that satisfies the requirement|No matching distribution found for) (?P<name>torch|tensorflow(?:-macos|-gpu|-cpu)?)\b"
 )

@@ -6,6 +6,7 @@ import re
 
 from gpudoctor.expressions import expression
 from gpudoctor.read.readers.sentences import SENTENCE
+from gpudoctor.read.readers.system_hints import KEY
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
 from gpudoctor.read.statements import Rank, Statement
 from gpudoctor.snapshot import Host, Missing, Platform, Python
@@ -40,6 +41,10 @@ _DISTRIBUTION = expression(
 )
 _IDS = {"red hat": "rhel", "alma": "almalinux"}
 """The ID in os-release where it is not the name's first word."""
+_PLATFORMS = {"windows": Platform.WINDOWS, "macos": Platform.MACOS}
+"""The systems of hints that are no distribution of Linux."""
+_LIKE = dict.fromkeys(("rocky", "almalinux", "centos"), "rhel")
+"""The families in ID_LIKE of os-release that decide a fix."""
 _OF_RELEASE = (
     ("fedora", expression(r"\.fc(\d{2})\b")),
     ("rhel", expression(r"\.el(\d{1,2})(?:_\d{1,2})?\b")),
@@ -55,14 +60,15 @@ def host(stated: Stated) -> Host:
     ).lower()
     architecture = _ARCHITECTURE.search(words)
     kernel = kernel_release(stated)
-    name, version = _distribution(words) or _of_kernel(kernel) or ("", "")
+    hinted, hinted_release = _hint(stated)
+    name, version = _distribution(words) or _of_kernel(kernel) or ((hinted, hinted_release) if hinted not in _PLATFORMS else ("", ""))
     return Host(
         platform=_platform(stated),
         architecture=_MACHINES.get(architecture[0], architecture[0]) if architecture else "aarch64" if _is_grace(stated) else NOT_STATED,
         kernel=kernel or NOT_STATED,
         distribution=_or(stated, "distribution", name),
         distribution_version=_or(stated, "distribution version", version),
-        distribution_like=stated.value("distribution like"),
+        distribution_like=_or(stated, "distribution like", _LIKE.get(name, "")),
         tegra=_tegra(stated),
     )
 
@@ -87,6 +93,15 @@ def _of_kernel(release: str) -> tuple[str, str] | None:
     """Return the ID and the version of the distribution that built this kernel."""
     found = ((name, pattern.search(release)) for name, pattern in _OF_RELEASE)
     return next(((name, match[1]) for name, match in found if match), None)
+
+
+def _hint(stated: Stated) -> tuple[str, str]:
+    """Return the system that all hints tell, and its release where they agree on it; empty if there is no hint, or they differ."""
+    hints = [hint.partition(" ")[::2] for hint in stated.all(KEY)]
+    systems, releases = {system for system, _ in hints}, {release for _, release in hints if release}
+    if len(systems) != 1:
+        return "", ""
+    return systems.pop(), releases.pop() if len(releases) == 1 else ""
 
 
 def _or(stated: Stated, what: str, otherwise: str) -> str | Missing:
@@ -116,7 +131,8 @@ def _platform(stated: Stated) -> Platform | Missing:
     ]
     told += [(Platform.JETSON, statement.rank) for statement in _gpus(stated) if _JETSON.search(statement.value)]
     if not told:
-        return Platform.LINUX if _is_grace(stated) else NOT_STATED
+        hinted, _ = _hint(stated)
+        return _PLATFORMS.get(hinted, Platform.LINUX) if hinted or _is_grace(stated) else NOT_STATED
     best = max(told, key=lambda one: (one[1], one[0] not in _KINDS_OF_LINUX, _KINDS_OF_LINUX.get(one[0], 0)))[0]
     listed = [platform for platform, statement in named if statement.reader != SENTENCE]
     on_linux = any(platform is Platform.LINUX for platform, _ in told)

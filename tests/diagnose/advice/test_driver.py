@@ -80,7 +80,7 @@ def test_a_driver_that_drops_the_gpu_is_not_installed() -> None:
         ("ubuntu-24.04", "6.1", "(Ubuntu 24.04 has 580.", "sudo apt install nvidia-driver-580"),
         ("arch", "8.0", "Install the NVIDIA driver, then reboot", "sudo pacman -Syu nvidia-open"),
         ("arch", "12.0", "to branch 570 or newer, with its open kernel modules, then reboot", "sudo pacman -Syu nvidia-open"),
-        ("arch", "6.1", "NVIDIA's installer of branch 580, with its proprietary kernel modules", ""),
+        ("arch", "6.1", "from the AUR: nvidia-580xx-dkms", ""),
         ("azurelinux-3.0", "8.0", "Install the NVIDIA driver with NVIDIA's installer, from", ""),
     ],
 )

@@ -10,6 +10,9 @@ _RANGE: Final = "    Found GPU{index} {gpu} which is of cuda capability {place}.
 _XFORMERS: Final = "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:\n    PyTorch {built} with CUDA {cuda} (you have {here})\n    Python  3.11.9 (you have 3.11.9)\n"
 
 CASES: Final = (
+    ("gpu-too-old-for-build", "My GTX 1070 worked until last week. After pip install --upgrade torch (2.9.0+cu128 now): no kernel image is available for execution on the device\n"),
+    ("gpu-below-framework-minimum", "vllm serve on Kaggle's P100: GPUs with compute capability below 7.0 are not supported\n"),
+    ("no-cuda-wheel-for-platform", "MacBook Air M3, model.cuda() -> AssertionError: Torch not compiled with CUDA enabled\n"),
     ("slow-ptx-jit", "Successfully opened dynamic library libcudart.so.10.0\nname: GeForce RTX 3060 major: 8 minor: 6 memoryClockRate(GHz): 1.7\nThe first batch takes more than 5 minutes.\n"),
     ("gpu-too-new-for-build", "GPU: NVIDIA GeForce RTX 5080\n'cuModuleLoadData(&module, data)' failed with 'CUDA_ERROR_INVALID_PTX'\n"),
     ("jax-plugin-version-mismatch", "AttributeError: module 'jax._src.lib.mosaic' has no attribute 'gpu'\n"),

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 CASES: Final = (
+    ("gpu-fell-off-bus", 'nvidia-smi says "No devices were found" after an hour of load, the log has: NVRM card has fallen of the bus\n'),
+    ("row-remap-pending", "gpu_bus_id, remapped_rows.correctable, remapped_rows.uncorrectable, remapped_rows.pending, remapped_rows.failure\n00000000:1B:00.0, 0, 2, 1, 0\n"),
+    ("row-remap-failed", "gpu_bus_id, remapped_rows.correctable, remapped_rows.uncorrectable, remapped_rows.pending, remapped_rows.failure\n00000000:1B:00.0, 0, 9, 0, 1\n"),
     ("no-gpu", "lspci | grep -i nvidia prints nothing\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"),
     ("gpu-fell-off-bus", "health.go:159] XidCriticalError: Xid=79 on Device=GPU-5c1e0d1f, the device will go unhealthy.\n"),
     ("pci-bar-not-assigned", "[    4.7] NVRM: Fatal Error while attempting to resize PCIe BARs.\n[    4.7] nvidia: probe of 0000:07:00.0 failed with error -1\n"),

@@ -7,6 +7,7 @@ from typing import Final
 from tests.read.causes.driver import NO_DRIVER
 
 CASES: Final = (
+    ("wsl-linux-driver-installed", "WSL 2, it worked until I ran sudo apt-get -y install cuda\nFailed to initialize NVML: N/A\n"),
     ("container-no-gpu-access", "NVIDIA_VISIBLE_DEVICES=void\nRuntimeError: No CUDA GPUs are available\n"),
     ("scheduler-gpu-not-allocated", "[kim@login3 ~]$ python fit.py\nRuntimeError: No CUDA GPUs are available\n"),
     ("wsl-linux-driver-installed", "WSL2\ndpkg -l | grep nvidia: ii  libnvidia-compute-535 535.183.01-0ubuntu1 amd64\nno CUDA-capable device is detected\n"),

@@ -5,12 +5,14 @@ from gpudoctor import versions
 from gpudoctor.derive import MachineView, not_applicable
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.driver_packages import driver_packages, kernel_too_new
+from gpudoctor.diagnose.advice.from_line import usual
+from gpudoctor.diagnose.advice.remedies import remedy
 from gpudoctor.diagnose.advice.system import command_for, reboot
-from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, explains, rule
+from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, advises, explains, rule
 from gpudoctor.diagnose.rules.driver.bound_driver import installed_parts
 from gpudoctor.findings import DOWNLOAD, REBOOT, ROOT, Action, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.matrix.cite import cited
-from gpudoctor.snapshot import KernelModules, Missing, is_absent
+from gpudoctor.snapshot import TEXT, KernelModules, Missing, is_absent
 
 _HEADERS = {
     "debian": 'sudo apt install "linux-headers-$(uname -r)"',
@@ -24,7 +26,22 @@ _BUILD = {"fedora": "sudo akmods --force && sudo modprobe nvidia"}
 """Where packages build the module without DKMS: https://rpmfusion.org/Howto/NVIDIA"""
 
 
+_DKMS = "sudo dkms autoinstall && sudo modprobe nvidia"
+
+
+def _build_here(machine: MachineView) -> Iterator[Fix]:
+    """Yield the fix of a build that only a log names, with the commands of the stated distribution."""
+    by_message = usual(machine, "kernel-module-not-built")
+    headers = command_for(machine.site, _HEADERS)
+    if not headers or by_message != remedy("kernel-module-not-built"):
+        yield from by_message
+        return
+    build = command_for(machine.site, _BUILD) or _DKMS
+    yield Fix("Install the running kernel's headers, then build and load the module", f"{headers} && {build}", (ROOT, DOWNLOAD))
+
+
 @rule("GD207", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, predicts=False)
+@advises(_build_here)
 @explains(DRIVER_NOT_LOADED, "Without a module for the running kernel the driver cannot load.")
 @explains(("nouveau-loaded", "nova-loaded"), "The kernel's own driver binds a GPU that NVIDIA's does not claim.")
 def kernel_module_not_built(machine: MachineView) -> Problems:
@@ -84,8 +101,8 @@ def _fixes(machine: MachineView, modules: KernelModules, others: tuple[str, ...]
     if failed:
         yield update_driver(machine, title=f"Install a driver newer than {failed.version}", failed=versions.parse(failed.version))
     elif sources:
-        yield Fix("Build the module and load it", "sudo dkms autoinstall && sudo modprobe nvidia")
-    elif others and (build := command_for(machine.site, _BUILD)):
+        yield Fix("Build the module and load it", _DKMS)
+    elif (others or machine.observed.origin == TEXT) and (build := command_for(machine.site, _BUILD)):
         yield Fix("Build the module and load it", build, (ROOT,))
     else:
         yield update_driver(machine, title="Reinstall the NVIDIA driver to build its module")

@@ -6,6 +6,7 @@ from gpudoctor.diagnose.rule import CUDA_FAILS, advises, explains, rule
 from gpudoctor.diagnose.rules.hardware.vendors import amd_gpus, device_label, rocm_frameworks
 from gpudoctor.findings import DOWNLOAD, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.findings.naming import agree, joined
+from gpudoctor.snapshot import Platform
 
 
 @rule("GD114", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, domain=Domain.ENVIRONMENT, predicts=False)
@@ -44,6 +45,9 @@ def _where(framework: FrameworkView) -> str:
 def _install_rocm_build(machine: MachineView, frameworks: Sequence[FrameworkView]) -> Fix:
     """Return how to install a ROCm build. uv picks the index for the installed driver; pip needs its URL, which no table has."""
     framework = next((framework for framework in frameworks if framework.spec.uv_backend), None)
+    if framework is not None and machine.site.platform == Platform.WINDOWS:  # where uv looks for no AMD GPU
+        title = f"Install AMD's build of {framework.spec.title} for Windows, if it supports this GPU, or the ROCm build in Linux"
+        return Fix(f"{title}: https://rocm.docs.amd.com", needs=(DOWNLOAD,))
     if framework is None:
         return Fix("Install a ROCm build; see https://rocm.docs.amd.com", needs=(DOWNLOAD,))
     python = machine.observed.python
