@@ -118,6 +118,8 @@ MACHINE_HINTS = (
         "no-driver",
         "kernel driver does not appear to be running on this host (box): /proc/driver/nvidia/version does not exist",
     ),
+    # https://github.com/canonical/ubuntu-drivers-common, prime-select, which then keeps NVIDIA's modules from loading
+    Hint(r"\bprime-select intel\b", "no-driver", "sudo prime-select intel"),
     # torch/utils/collect_env.py, for which nvidia-smi did not run
     Hint(r"^\s{0,4}Nvidia driver version\s{0,30}: (?:Could not collect|No CUDA)", "no-driver", "Nvidia driver version: Could not collect"),
     # which CUDA release is installed: a missing library may belong to another

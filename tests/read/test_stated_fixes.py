@@ -40,6 +40,9 @@ MESSAGES = {
     "cuDNN compiled (8204) and runtime (8005) versions mismatch": "cuDNN 8005 from LD_LIBRARY_PATH",
     "The installed Paddle is compiled with CUDNN 8.4, but CUDNN version in your machine is 8.2": "nstall cuDNN 8.4",
     "Found cuDNN version 8600, but JAX was built against version 8904": "nstall cuDNN 8904 or newer",
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capacity of 23.64 GiB of which 300.00 MiB is free. "
+    "Process 512 has 2.10 GiB memory in use. Process 4711 has 20.90 GiB memory in use.": "sudo kill 4711",
+    "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\nI ran prime-select intel for the battery last week": "prime-select on-demand",
     "Unit nvidia-fabricmanager.service could not be found.": 'cut -d. -f1)=$v-*"',
     "Could not load library cudnn_ops_infer64_8.dll. Error code 126": "zlibwapi.dll",
     "cc: error: unrecognized command-line option '-ftrivial-auto-var-init=zero'": "apt install gcc-12",
@@ -62,6 +65,7 @@ BESIDE = {
     "Fedora 40\nModule build for kernel 6.10.6 was skipped since the kernel headers for this kernel do not seem to be installed.\n": "kernel-devel-$(uname -r)",
     "Arch, GTX 970, nvidia-open 590.48.01\nNVRM: installed in this system is not supported by open\n": "nvidia-580xx-dkms",
     "cudart64_101.dll not found\nWindows 10, after pip install tensorflow (2.3.0)\n": "CUDA 10.1",
+    "import cupy\nImportError: libnvrtc.so.11.2: cannot open shared object file\ncupy-cuda11x 12.3.0\nCuda compilation tools, release 12.4, V12.4.131\n": "install cupy-cuda12x",
     "Remapped Rows\n    Pending : Yes\n": "--gpu-reset -i INDEX",
     'could not select device driver "cdi" with capabilities: []\n': "daemon.json",
     "main.c:4:10: fatal error: Python.h: No such file or directory\nCommand '['gcc', '-shared', '-I/usr/include/python3.11']' returned non-zero": "python3.11-dev",

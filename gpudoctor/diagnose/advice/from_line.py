@@ -122,6 +122,20 @@ FIXES = (
         ),
         "Install fabric manager {driver}, the driver's version, in place of {manager}, then restart nvidia-fabricmanager",
     ),
+    # c10/cuda/CUDACachingAllocator.cpp
+    _Told(
+        ("gpu-memory-held-by-other-process",),
+        expression(r"\bProcess (?=\d{1,9} has (?P<size>\d{1,4}\.\d{1,2} GiB) memory in use)(?P<pid>\d{1,9})\b"),
+        "End process {pid}, which holds {size}, if it is no longer needed",
+        "sudo kill {pid}",
+    ),
+    # Ubuntu's nvidia-prime
+    _Told(
+        ("no-driver",),
+        expression(r"\bprime-select intel\b"),
+        "Select the NVIDIA GPU again, since `prime-select intel` keeps its driver from loading, then reboot (Ubuntu)",
+        "sudo prime-select on-demand",
+    ),
     # ls of one device file; a list of all is read as such
     _Told(
         ("device-permission-denied",),

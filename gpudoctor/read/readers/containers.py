@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Form, Reader
 from gpudoctor.read.statements import Line, Rank, Statement
@@ -26,6 +28,10 @@ _IMAGE = expression(r"\s{1,60}(?:- )?(?:image|build):")
 # https://containers.dev/implementors/json_reference/
 _DEVCONTAINER = expression(r"(?i)\bdevcontainer\.json\b")
 _IMAGE_OF_JSON = expression(r"\"(?:image|build|dockerFile|dockerComposeFile)\"\s{0,4}:")
+_COMPOSE_FILE = expression(r"(?i)\b(?:docker-)?compose(?:\.override)?\.ya?ml\W{0,6}$")
+"""A heading above what somebody pasted of a compose file, often a service alone."""
+_OF_POD = expression(r"(?:cpu|memory): ?[\"']?\d")
+"""What the limits of a pod's container name; Compose calls the first cpus."""
 _KINDS = expression(r"kind: [\"']?(?:Pod|Deployment|Job|StatefulSet|DaemonSet|CronJob|ReplicaSet)\b")
 
 
@@ -54,6 +60,27 @@ def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
             was_cut = any(other.text.strip(" /").startswith(_CUT) for other in lines[place:done])
             if _IMAGE_OF_JSON.search(document) and not was_cut:
                 yield _start(document, "devcontainer.json", line)
+
+
+def _fragments(lines: Sequence[Line]) -> Iterator[Statement]:
+    """Yield whether parts of files request a GPU: a service below the name of a compose file, and the limits of a pod's container."""
+    if any(line.text.rstrip() == "services:" or _KINDS.match(line.text) for line in lines):
+        return
+    for place, line in enumerate(lines):
+        if _COMPOSE_FILE.search(line.text):
+            _, end = _document(lines, place + 1, place + 1)
+            yield from _requests_of(lines[place + 1 : end], lines[end : end + 1], msgspec.structs.replace(line, text="services:"))
+        elif line.text.strip() == "resources:":
+            _, end = _document(lines, place, place)
+            asked = [other.text.strip() for other in lines[place:end]]
+            was_cut = any(other.text.strip().startswith(_CUT) for other in lines[place : end + 1])
+            if "limits:" in asked and any(map(_OF_POD.match, asked)) and not was_cut:
+                yield _start("\n".join(asked), "kubernetes resources", line)
+
+
+def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
+    yield from _statements(lines)
+    yield from _fragments(lines)
 
 
 def _start(text: str, label: str, line: Line) -> Statement:
@@ -117,6 +144,6 @@ READER = Reader(
         # Docker names a container's host after the first twelve digits of its id
         Form("container by prompt", r"^(?:\([\w.-]{1,40}\) )?root@(?P<value>[0-9a-f]{12}):\S{0,100}# ", Rank.LOG),
     ),
-    blocks=_statements,
-    cues=("docker", "podman", "services:", "kind: ", "containers:", "devcontainer.json"),
+    blocks=_blocks,
+    cues=("docker", "podman", "services:", "kind: ", "containers:", "devcontainer.json", "compose.y", "resources:"),
 )

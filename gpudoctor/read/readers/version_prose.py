@@ -46,7 +46,9 @@ _BUILT_WITH = expression(
 _DRIVER = expression(
     r"(?i)\b(?:drivers?(?: (?:on|of) (?:that|this|the|my|our) [\w-]{1,20})?(?: version)?(?: is| was)?(?: now| currently| still| at)?|nvidia(?:[- ](?:open|dkms|driver)){0,2})[ -]v?(?P<value>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w]|\.\w)"
 )
-_BRANCH = expression(rf"(?i)\bdrivers?(?: version| branch)?(?: is| v)? ?(?P<value>{BRANCH})(?![\w%]|[.,]\w| ?(?:MB|GB|MiB|GiB|W)\b)")
+_BRANCH = expression(
+    rf"(?i)\b(?:drivers?(?: version| branch)?(?: is| v)? ?|(?:to|has|have|is|got|installed|running|with|on) nvidia[ -](?:open[ -]|dkms[ -])?)(?P<value>{BRANCH})(?! ?(?:Ti|GTX|series)\b)(?![\w%]|[.,]\w| ?(?:MB|GB|MiB|GiB|W)\b)"
+)
 _SYSTEM = expression(
     r"(?i)(?:\b(?:on|under|in|using|running|with|use|have|has|(?:os|system|machine|laptop|computer|pc|platform) is) (?:my |an? |the )?"
     rf"|(?<=[{LETTERS}] )|\b(?=windows(?: 1[01])? (?:pc|laptop|desktop|machine|computer|workstation|box)\b))"

@@ -7,6 +7,7 @@ from typing import Final
 NO_DRIVER: Final = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.\n"
 
 CASES: Final = (
+    ("driver-too-new-for-gpu", "The update took me to nvidia 590, and nvidia-smi -L lists the RTX 3090 but not the two Tesla P100 any more.\n"),
     ("secure-boot-unsigned-module", "driver 535 from the Ubuntu repository, and training takes the CPU\nLockdown: modprobe: unsigned module loading is restricted; see man kernel_lockdown.7\n"),
     ("no-driver", "Debian 12 VM with an L4\n00:05.0 3D controller: NVIDIA Corporation AD104GL [L4] (rev a1)\nls: cannot access '/dev/nvidia*': No such file or directory\nfailed call to cuInit: UNKNOWN ERROR (303)\n"),
     ("kernel-module-not-built", "cc: error: unrecognized command-line option '-ftrivial-auto-var-init=zero'\nThe installer of 535.183.01 stops here.\n"),

@@ -7,6 +7,8 @@ from typing import Final
 from tests.read.causes.driver import NO_DRIVER
 
 CASES: Final = (
+    ("container-no-gpu-access", "The pod on our L4 nodes says RuntimeError: Found no NVIDIA driver on your system.\nresources:\n  limits:\n    cpu: 8\n    memory: 32Gi\n"),
+    ("container-no-gpu-access", "compose.yaml:\n  train:\n    image: ourregistry/train:7\n    volumes: [\"./data:/data\"]\nCUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\nthe host's nvidia-smi works\n"),
     ("wsl-linux-driver-installed", "WSL 2, it worked until I ran sudo apt-get -y install cuda\nFailed to initialize NVML: N/A\n"),
     ("container-no-gpu-access", "NVIDIA_VISIBLE_DEVICES=void\nRuntimeError: No CUDA GPUs are available\n"),
     ("scheduler-gpu-not-allocated", "[kim@login3 ~]$ python fit.py\nRuntimeError: No CUDA GPUs are available\n"),
@@ -250,6 +252,8 @@ CASES: Final = (
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
+    ("container-no-gpu-access", "RuntimeError: Found no NVIDIA driver on your system.\nresources:\n  limits:\n    cpu: 8\n    nvidia.com/gpu: 1\n"),
+    ("container-no-gpu-access", "RuntimeError: Found no NVIDIA driver on your system.\nresources:\n  limits:\n    cpu: 8\n    ...\n"),
     ("wsl-linux-driver-installed", "I installed nvidia-driver-535 on my box.\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"),
     ("container-toolkit-missing", "GPU 0: NVIDIA A30\nThe controller nodes of our Kubernetes cluster do not need GPUs, and training works on the others.\n"),
     ("container-toolkit-missing", "GPU 0: NVIDIA A30\nSet nvidia.com/gpu: 0.5 only with a plugin that shares GPUs; ours trains with nvidia.com/gpu: 1.\n"),

@@ -1,17 +1,35 @@
 from collections.abc import Iterator
 
-from gpudoctor.derive import Driver, EnvironmentView, not_applicable
-from gpudoctor.derive.toolkits import toolkit_version
+from gpudoctor.derive import Driver, EnvironmentView, MachineView, not_applicable
+from gpudoctor.derive.toolkits import system_cudas, toolkit_version
+from gpudoctor.diagnose.advice.from_line import usual
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.advice.requirements import as_evidence, is_there
-from gpudoctor.diagnose.rule import explains, rule
-from gpudoctor.findings import Action, Confidence, Evidence, Fix, Impact, Problem, Problems, Rung, Severity
+from gpudoctor.diagnose.rule import advises, explains, rule
+from gpudoctor.findings import DOWNLOAD, Action, Confidence, Evidence, Fix, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Distribution, Fact
 from gpudoctor.versions import Version
 
+_WHEELS = "cupy cupy-cuda11x cupy-cuda12x cupy-cuda13x"
+
+
+_CALLED_BY_MAJOR = ({11}, {12}, {13})
+"""The major versions of CUDA whose wheels have one name: https://docs.cupy.dev/en/stable/install.html"""
+
+
+def _for_stated_cuda(machine: MachineView) -> tuple[Fix, ...]:
+    """Return the fix of a failed import that only a log names: the wheel for the one CUDA toolkit that the text states, if it does."""
+    majors = {version.major for version, _ in system_cudas(machine.known_toolkits)}
+    if majors not in _CALLED_BY_MAJOR:
+        return usual(machine, "cupy-wheel-cuda-mismatch")
+    (major,) = majors
+    command = f"python -m pip uninstall --yes {_WHEELS} && python -m pip install cupy-cuda{major}x"
+    return (Fix(f"Remove every CuPy wheel, then install the one for CUDA {major}", command, (DOWNLOAD,), action=Action.REINSTALL_PACKAGE),)
+
 
 @rule("GD516", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.PARTLY)
+@advises(_for_stated_cuda)
 @explains(("cuda-version-mismatch",), "Both compare CuPy's wheel with the CUDA on this machine.")
 def cupy_wheel_cuda_mismatch(environment: EnvironmentView) -> Problems:
     """CuPy wheel does not match the installed CUDA version."""

@@ -4,6 +4,7 @@ import msgspec
 
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.driver import update_driver
+from gpudoctor.diagnose.advice.from_line import told
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import CUDA_FAILS, advises, explains, rule
 from gpudoctor.diagnose.rules.driver.bound_driver import blocked_module, bound_driver
@@ -14,7 +15,7 @@ from gpudoctor.snapshot import Nvml
 
 
 @rule("GD201", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER)
-@advises(lambda machine: (update_driver(machine),))
+@advises(lambda machine: next(told(machine, "no-driver"), (update_driver(machine),)))
 @explains(CUDA_FAILS, "Every CUDA call goes through the kernel driver.")
 @explains(("driver-library-mismatch", "gpu-count-mismatch"), "NVML cannot start or list GPUs without the kernel driver.")
 @explains(("device-permission-denied",), "Permissions of device files matter only once the driver is loaded.")
