@@ -19,11 +19,7 @@ DRIVER_LOG = (
         rf"{_XID}79\b|(?<![A-Za-z])(?i:xid)(?: error| code)?:? {{0,2}}79(?!\d)|GPU has fallen off (?:of )?the bus|(?i:\b(?:gpus?|cards?|nvrm|xid)\b[^\n]{{0,30}}\b(?:falls?|fell|fallen|falling|felt) (?:of|off|out)(?: of)? (?:the )?(?:pcie? )?bus\b)|fallen off the bus and is not responding to commands",
         ("gpu-fell-off-bus",),
         "the GPU has fallen off the bus",
-        (
-            "NVRM: Xid (PCI:0000:1f:00): 79, GPU has fallen off the bus.",
-            "fallen off the bus and is not responding to commands.",
-            "the card falls of the bus",
-        ),
+        ("NVRM: Xid (PCI:0000:1f:00): 79, GPU has fallen off the bus.", "fallen off the bus and is not responding to commands."),
     ),
     Signature(
         rf"{_XID}(?:48|9[45]|140|17[12])\b|(?<![A-Za-z])(?i:xid)(?: error| code)?:? {{0,2}}(?:48|9[45])(?!\d)",

@@ -219,8 +219,8 @@ MODULES = (
     Signature(
         r"\b(?:nvidia(?:-\w{2,8})?|common/inc)/[\w-]{2,60}\.[ch]:\d{1,6}:\d{1,4}: (?:fatal )?(?:error|Fehler|erreur|ошибка|エラー|错误)[:\uff1a]"
         r"|\*\*\* \[[^\]\n]{0,160}(?:dkms/nvidia[\w/.-]{0,120}|\bnvidia(?:-\w{2,8})?/[\w-]{1,60}\.o)\] Error \d|Could not resolve Linux kernel version"
-        # gcc before 12, on the flags of a kernel that a newer one built
-        r"|\b(?:cc|gcc(?:-\d{1,2})?): error: unrecogni[sz]ed command[- ]line option .{0,3}-(?:ftrivial-auto-var-init|fmin-function-alignment|mharden-sls|mfunction-return)",
+        # gcc before 12, on the flags of a kernel that a newer one built: https://gcc.gnu.org/gcc-12/changes.html
+        r"|\b(?:cc|gcc(?:-\d{1,2})?): error: unrecogni[sz]ed command[- ]line option .{0,3}-(?:ftrivial-auto-var-init|mharden-sls)",
         ("kernel-module-not-built",),
         "the NVIDIA module could not be compiled for the running kernel",
         (

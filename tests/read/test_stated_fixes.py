@@ -40,7 +40,7 @@ MESSAGES = {
     "cuDNN compiled (8204) and runtime (8005) versions mismatch": "cuDNN 8005 from LD_LIBRARY_PATH",
     "The installed Paddle is compiled with CUDNN 8.4, but CUDNN version in your machine is 8.2": "nstall cuDNN 8.4",
     "Found cuDNN version 8600, but JAX was built against version 8904": "nstall cuDNN 8904 or newer",
-    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capacity of 23.64 GiB of which 300.00 MiB is free. "
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capacity of 23.64 GiB of which 300.00 MiB is free. "  # words: ok
     "Process 512 has 2.10 GiB memory in use. Process 4711 has 20.90 GiB memory in use.": "sudo kill 4711",
     "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\nI ran prime-select intel for the battery last week": "prime-select on-demand",
     "Unit nvidia-fabricmanager.service could not be found.": 'cut -d. -f1)=$v-*"',

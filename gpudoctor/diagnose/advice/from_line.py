@@ -145,12 +145,10 @@ FIXES = (
         "Join group {group}, which owns the device files, then log in again",
         'sudo usermod -aG {group} "$USER"',
     ),
-    # gcc before 12, on the flags of a kernel that a newer one built: https://forums.developer.nvidia.com/t/261396
+    # gcc before 12, on the flags of a kernel that a newer one built: https://gcc.gnu.org/gcc-12/changes.html
     _Told(
         ("kernel-module-not-built",),
-        expression(
-            r"unrecogni[sz]ed command[- ]line option .{0,3}-(?:ftrivial-auto-var-init|fmin-function-alignment|mharden-sls|mfunction-return)"
-        ),
+        expression(r"unrecogni[sz]ed command[- ]line option .{0,3}-(?:ftrivial-auto-var-init|mharden-sls)"),
         "Install the compiler that built the kernel (/proc/version names it), then build the module with it (Debian, Ubuntu)",
         "sudo apt install gcc-12 && sudo CC=gcc-12 dkms autoinstall && sudo modprobe nvidia",
     ),

@@ -83,30 +83,4 @@ def _of_sentences(line: Line) -> Iterator[tuple[str, str]]:
                 yield system, ""
 
 
-READER = Reader(
-    NAME,
-    blocks=_blocks,
-    cues=(
-        *(
-            "ubuntu",
-            "debian",
-            "fedora",
-            "centos",
-            "rhel",
-            "red hat",
-            "rocky",
-            "alma",
-            "suse",
-            "arch",
-            "win",
-            ".dll",
-            "mac",
-            "m1",
-            "m2",
-            "m3",
-            "m4",
-            "m5",
-        ),
-        *("deb", ".fc", ".el", "pacman", "mkinitcpio", "yay", "paru", "zypper"),
-    ),
-)
+READER = Reader(NAME, blocks=_blocks)

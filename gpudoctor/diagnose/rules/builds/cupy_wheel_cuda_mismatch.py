@@ -12,8 +12,6 @@ from gpudoctor.snapshot import Distribution, Fact
 from gpudoctor.versions import Version
 
 _WHEELS = "cupy cupy-cuda11x cupy-cuda12x cupy-cuda13x"
-
-
 _CALLED_BY_MAJOR = ({11}, {12}, {13})
 """The major versions of CUDA whose wheels have one name: https://docs.cupy.dev/en/stable/install.html"""
 
