@@ -13,7 +13,7 @@ from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.demands import Demand, RequirementClash, Violation
 from gpudoctor.derive.patches import by_a_patch, later_patches, source_of
-from gpudoctor.derive.specifiers import BESIDE, Requirement, contradict, holds, of_extra, requirement, satisfies
+from gpudoctor.derive.specifiers import BESIDE, Requirement, contradict, holds, of_beside, of_extra, requirement, satisfies
 from gpudoctor.frameworks import CATALOGUE, FrameworkSpec, framework_of, stack_of
 from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved
 from gpudoctor.matrix.rows import RequirementSpan
@@ -124,7 +124,14 @@ class Stack:
             later = () if row is None else later_patches(row, self.matrix)
             self._possible[distribution.name] = own, list(by_a_patch(distribution, read, later))
         own, of_a_patch = self._possible[distribution.name]
-        return [*(demand for demand in own if self._holds(demand.requirement.marker, extras) is True), *of_a_patch]
+        applying = (demand for demand in own if self._holds(demand.requirement.marker, extras) is True)
+        return [*(demand for demand in applying if not self._is_of_another_build(demand.requirement)), *of_a_patch]
+
+    def _is_of_another_build(self, wanted: Requirement) -> bool:
+        """Whether a release states this of a framework's distribution that is not here, such as tensorflow-gpu, and requires it no more than the one that is."""
+        if not of_beside(wanted.marker) or wanted.name in self.distributions:
+            return False
+        return wanted.name != (own := framework_of(wanted.name)) or any(framework_of(name) == own for name in self.distributions)
 
     def _holds(self, marker: str, extras: tuple[str, ...]) -> bool | None:
         """Whether a marker holds; without a stated Python, with each that has wheels of everything."""

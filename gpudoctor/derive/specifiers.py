@@ -157,7 +157,12 @@ def requirements_in(texts: Iterable[str]) -> Iterator[Requirement]:
 
 def of_extra(text: str) -> bool:
     """Whether a requirement, or its marker, applies only with an extra that somebody asked for."""
-    return "extra" in text and f'"{BESIDE}"' not in text
+    return "extra" in text and not of_beside(text)
+
+
+def of_beside(text: str) -> bool:
+    """Whether a requirement, or its marker, states what a release works with and does not require."""
+    return f'"{BESIDE}"' in text
 
 
 def holds(marker: str, environment: Mapping[str, str], extras: tuple[str, ...]) -> bool | None:

@@ -183,12 +183,32 @@ class Matrix:
         same = tuple(row for row in self.of_release(name, version) if not platform or row.platform in {platform, "any"})
         return resolve(same or self.releases(name, platform), version, builds)
 
-    def releases(self, distribution: str, platform: str = "") -> tuple[FrameworkRelease, ...]:
+    def releases(self, distribution: str, platform: str = "", pinned: str = "") -> tuple[FrameworkRelease, ...]:
         """The rows of a distribution, by its normalised name, oldest release first; only those of `platform` if given.
 
-        Pure Python wheels have one row with platform "any".
+        Without those that were withdrawn from the package index, except one that is `pinned`: an installer takes no other. Pure Python wheels
+        have one row with platform "any".
         """
-        return self.rows(tables.TABLE_OF.get(distribution, tables.OTHERS), distribution, platform) if distribution else ()
+        if not distribution:
+            return ()
+        rows, withdrawn = self.rows(tables.TABLE_OF.get(distribution, tables.OTHERS), distribution, platform), self._withdrawn(distribution)
+        if not withdrawn or pinned in withdrawn:
+            return rows
+        key = ("not withdrawn", distribution, platform)
+        if key not in self.derived:
+            self.derived[key] = tuple(row for row in rows if str(row.release) not in withdrawn)
+        found: tuple[FrameworkRelease, ...] = self.derived[key]
+        return found
+
+    def withdrawn(self, distribution: str, version: str) -> bool:
+        """Whether this release was withdrawn from the package index (yanked)."""
+        return "+" not in version and version in self._withdrawn(distribution)
+
+    def _withdrawn(self, distribution: str) -> frozenset[str]:
+        if ("withdrawn",) not in self.derived:
+            self.derived["withdrawn",] = {row.distribution: frozenset(row.releases) for row in self.rows(tables.YANKED)}
+        found: dict[str, frozenset[str]] = self.derived["withdrawn",]
+        return found.get(distribution, frozenset())
 
     def of_release(self, distribution: str, version: str) -> tuple[FrameworkRelease, ...]:
         """The rows of a release, for each platform, found by its spelling: no other row of the distribution is parsed."""

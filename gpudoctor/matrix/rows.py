@@ -110,7 +110,7 @@ class Fault(msgspec.Struct, frozen=True):
     It affects a distribution's releases from `first` to `last` on a platform ("any": all). `fault` is "ptx-refused": on GPUs from
     `oldest_capability` on a driver does not load the PTX of the release's own kernels; "ptx-computes-wrong": there that PTX and the CUDA
     libraries of the release return wrong results, hang or fail; "broken": the wheel lacks a part that it needs; "broken-extra": only what an extra requires is missing;
-    or "unpublished": other releases require it and the package index does not have it.
+    or "unpublished": people or other releases pin it and the package index does not have it.
     """
 
     distribution: Required
@@ -216,6 +216,15 @@ class WheelTags(msgspec.Struct, frozen=True):
     platform: Platform
     release: Release
     tags: Words
+    source: Sources
+    note: Text
+
+
+class Withdrawn(msgspec.Struct, frozen=True):
+    """The releases of a distribution that its authors withdrew from the package index (PEP 592): an installer takes one only where it is pinned."""
+
+    distribution: Required
+    releases: Words
     source: Sources
     note: Text
 

@@ -43,6 +43,7 @@ TABLE_OF = {distribution: RELEASES[spec.name] for spec in CATALOGUE for distribu
 PYTHONS = Table(name="pythons", row=rows.PythonSpan, key=lambda row: (row.distribution, row.python))
 
 TAGS = Table(name="tags", row=rows.WheelTags, key=lambda row: (row.distribution, row.platform, row.release))
+YANKED = Table(name="yanked", row=rows.Withdrawn, key=lambda row: (row.distribution,))
 SYSTEMS = Table(name="systems", row=machine_rows.System, key=lambda row: row.system)
 
 REQUIREMENTS = Table(
@@ -69,6 +70,7 @@ ALL: tuple[Table[Any], ...] = (
     NO_GPU_CODE,
     PYTHONS,
     TAGS,
+    YANKED,
     SYSTEMS,
     REQUIREMENTS,
     BOUNDS,

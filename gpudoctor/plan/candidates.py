@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.derive.cuda import STUB
-from gpudoctor.derive.specifiers import Requirement, satisfies
+from gpudoctor.derive.specifiers import Requirement, only_version, satisfies
 from gpudoctor.frameworks import FrameworkSpec, framework_of, spec_of
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.matrix.builds import CPU, METAL, GpuBuild, builds
@@ -134,7 +134,7 @@ def _of_package(matrix: Matrix, wanted: Requirement, platform: str, *, gpu: bool
 
 def _releases(matrix: Matrix, wanted: Requirement, platform: str) -> Iterator[tuple[FrameworkRelease, Candidate]]:
     """Yield the releases of a package on the default index, each with its row."""
-    for row in reversed(matrix.releases(wanted.name, platform)):
+    for row in reversed(matrix.releases(wanted.name, platform, only_version(wanted.specifier) or "")):
         if row.accelerator != STUB and satisfies(_public(row, wanted), wanted.specifier) is True:
             candidate = Candidate(
                 name=wanted.name,

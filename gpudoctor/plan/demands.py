@@ -95,7 +95,10 @@ class Demands:
         key = (candidate.requirement, name)
         if key not in self._found:
             pinned_rows = (text for row, _ in self.pins(candidate) for text in row.requires if "extra==" not in text)
-            named = (wanted for wanted in requirements_in((*candidate.requires, *pinned_rows)) if wanted.name == name)
+            row = self._matrix.resolve(candidate.name, candidate.release, self._platform).row
+            others = self._matrix.other_requirements(row.distribution, row.release) if row is not None else ()
+            beside = (other.requirement for other in others if other.package == name)
+            named = (wanted for wanted in requirements_in((*candidate.requires, *pinned_rows, *beside)) if wanted.name == name)
             self._found[key] = tuple(wanted for wanted in named if self._applies(wanted, candidate))
         return self._found[key]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from gpudoctor import versions
 from gpudoctor.derive.specifiers import only_version, requirements_in
@@ -15,6 +15,7 @@ from gpudoctor.plan.commands import COMPILED, built_against, commands
 from gpudoctor.plan.companions import COMPANIONS
 from gpudoctor.plan.resolution import Package, Resolution
 from gpudoctor.plan.search import Search
+from gpudoctor.plan.withdrawn import withdrawn
 from gpudoctor.report.plan import Environment, Pin
 from gpudoctor.snapshot.distributions import with_extras
 
@@ -41,7 +42,10 @@ def environment(found: Chosen, search: Search, wishes: Wishes, resolution: Resol
         pins=pins,
         index=index,
         torch_backend=tag,
-        warnings=tuple(finding.message for finding in found.conclusion.findings),
+        warnings=(
+            *(finding.message for finding in found.conclusion.findings),
+            *(f"{text}." for text in withdrawn(_pinned(pins), search.matrix)),
+        ),
         not_checked=(*(f"{one.what} was not checked: {one.reason}." for one in unchecked), *unlisted),
         older_because=tuple(_newer(found, search)),
         commands=commands(tuple(pin.requirement for pin in pins), found.python, index, tag, built=built, windows=search.machine.on_windows),
@@ -88,6 +92,13 @@ def _kind(candidate: Candidate, found: Chosen) -> str:
 def _plugin(candidate: Candidate) -> str:
     """Return the plugin with which a framework uses the GPU of a Mac; "" if there is none."""
     return spec_of(framework_of(candidate.name) or "").metal_plugin
+
+
+def _pinned(pins: Iterable[Pin]) -> Iterator[tuple[str, str]]:
+    """Yield the packages that a plan pins, and their versions."""
+    for wanted in requirements_in(pin.requirement for pin in pins):
+        if (version := only_version(wanted.specifier)) is not None:
+            yield wanted.name, version
 
 
 def _pins(found: Chosen, search: Search, wishes: Wishes, packages: Mapping[str, Package]) -> Iterator[Pin]:

@@ -12,7 +12,7 @@ from gpudoctor.frameworks import framework_of, spec_of
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix.tables import TABLE_OF
 from gpudoctor.plan.chosen import Wishes
-from gpudoctor.plan.extras import frameworks_of
+from gpudoctor.plan.extras import frameworks_behind
 
 
 def leads(wishes: Wishes, matrix: Matrix, *, of_mac: bool = False) -> dict[str, Requirement]:
@@ -63,5 +63,5 @@ def _bounded(requirement: Requirement, wishes: Wishes) -> Requirement:
 
 
 def _frameworks(name: str, matrix: Matrix) -> Iterator[str]:
-    """Yield the frameworks that the newest release of a package requires."""
-    yield from () if framework_of(name) else frameworks_of(matrix.releases(name))
+    """Yield the frameworks that the newest release of a package requires, or that a package which it requires does."""
+    yield from () if framework_of(name) else frameworks_behind(name, matrix)

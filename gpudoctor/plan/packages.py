@@ -70,6 +70,7 @@ class Packages:
         self._settle()
         while not self._settled and self._refuse():
             self._settle()
+        self._agree()
         for taken in self._taken.values():
             if not taken.requirement:
                 taken.where = " and ".join(dict.fromkeys(want.who for want in self._wants[taken.name]))
@@ -132,6 +133,9 @@ class Packages:
                 break
         self._take_wanted()
         self._drop_unwanted()
+
+    def _agree(self) -> None:
+        """Nothing here; `Agreeing` takes older releases where the newest exclude each other."""
 
     def _refuse(self) -> bool:
         """Refuse the first choice that makes another package exclude a stated version, as an installer steps back; whether there was one.
@@ -282,10 +286,7 @@ class Packages:
         """What a release requires here, with these extras."""
         if self._alone:
             return
-        environment = dict(self._environment)
-        assumed = (self._pythons or row.pythons)[-1:]
-        if self._python is None and assumed:
-            environment |= wheel_platform.python_markers(assumed[0])
+        environment = self._markers_for(row)
         others = self._matrix.other_requirements(row.distribution, row.release) if len(self._stated) > 1 else ()
         of_stated = (other.requirement for other in others if other.package in self._stated)
         chosen_freely = row.distribution not in self._stated
@@ -293,6 +294,12 @@ class Packages:
             suits = (BESIDE,) if chosen_freely and wanted.name in self._stated else ()
             if holds(wanted.marker, environment, (*extras, *suits)):
                 yield wanted
+
+    def _markers_for(self, row: FrameworkRelease) -> dict[str, str]:
+        """The marker variables; without a stated Python, of the newest that all stated packages have wheels for."""
+        assumed = (self._pythons or row.pythons)[-1:]
+        of_python = wheel_platform.python_markers(assumed[0]) if self._python is None and assumed else {}
+        return {**self._environment, **of_python}
 
     def _choose(self, name: str, specifier: str) -> str:
         """The newest release that everybody accepts and that can be installed here, or as close as possible."""

@@ -163,7 +163,7 @@ def _refuse_unknown(search: Search, wishes: Wishes, matrix: Matrix) -> None:
             f"No table lists {joined(wishes.requirements)}, so there is nothing to choose; add the framework that it uses, such as torch."
         )
     for key, asked in listed.items():
-        known = [str(row.release) for row in matrix.releases(key)]
+        known = [str(row.release) for row in matrix.releases(key, pinned=only_version(asked.specifier) or "")]
         if not any(satisfies(release.partition("+")[0], asked.specifier.partition("+")[0]) for release in known):
             bounded = key in wishes.bounds or key not in wishes.requirements
             wanted = f"{key}{asked.specifier}" if bounded else asked.text

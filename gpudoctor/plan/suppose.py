@@ -15,11 +15,12 @@ from gpudoctor.findings.naming import counted
 from gpudoctor.frameworks import CATALOGUE, framework_of, spec_of
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.matrix.tables import TABLE_OF
+from gpudoctor.plan.agreeing import Agreeing
 from gpudoctor.plan.machine import NOT_STATED, Machine, machine
 from gpudoctor.plan.misspelt import refuse
 from gpudoctor.plan.model import Combination, FromFiles, StatedBuild
-from gpudoctor.plan.packages import Packages
 from gpudoctor.plan.stated import both, stated
+from gpudoctor.plan.withdrawn import withdrawn
 from gpudoctor.snapshot import Distribution, Fact, Framework, Missing, Python, Snapshot
 from gpudoctor.snapshot import Packages as Section
 
@@ -42,7 +43,7 @@ def assume(found: Machine, combination: Combination, matrix: Matrix, created: st
     limits = stated(combination.constraints, environment, combination.places)[0] if combination.constraints else {}
     requirements, left_out = _asked(combination, environment, limits)
     builds, allowed = _applying(combination, left_out), combination.pythons
-    packages = Packages(
+    packages = Agreeing(
         matrix,
         found.platform,
         minor_version(found.python) or None,
@@ -81,6 +82,7 @@ def assume(found: Machine, combination: Combination, matrix: Matrix, created: st
             *_left_out(left_out, requirements, combination),
             *(f"{name}: no version was stated and no table lists one" for name in packages.without_release if name not in without),
             *_settings(distributions, matrix),
+            *withdrawn(((distribution.name, distribution.version) for distribution in distributions), matrix),
             *_not_compared(tuple(name for name in without if name != "numpy" and not matrix.releases(name) and not packages.wants(name))),
             *combination.not_followed,
         ),
@@ -119,7 +121,7 @@ def marker_environment(python: str, word: str) -> dict[str, str]:
     return {**wheel_platform.markers(word), **implementation, **(wheel_platform.python_markers(python) if python else {})}
 
 
-def _is_framework(distribution: Distribution, packages: Packages, matrix: Matrix) -> bool:
+def _is_framework(distribution: Distribution, packages: Agreeing, matrix: Matrix) -> bool:
     """Whether this package itself uses the GPU, and is not just wanted by another framework, as TensorFlow 2.12 wants jax."""
     by_the_way = distribution.name.startswith(_BETWEEN_GPUS) or framework_of(packages.first_to_want(distribution.name))
     if not distribution.requirement and by_the_way:

@@ -31,6 +31,11 @@ class Taken(msgspec.Struct):
     unknown_extras: set[str] = msgspec.field(default_factory=set)
 
     @property
+    def is_open(self) -> bool:
+        """Whether an installer may take another version."""
+        return self.chosen or not self.requirement
+
+    @property
     def label(self) -> str:
         """Name, extras and version."""
         return f"{with_extras(self.name, sorted(self.extras))} {self.version}"

@@ -14,7 +14,7 @@ import sys
 import tarfile
 import threading
 import zipfile
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
@@ -166,17 +166,36 @@ class SourceArchive(Wheel):
         self._read = index.file
 
     def metadata(self) -> str:
-        """Return its PKG-INFO without the description; empty if it has none, as archives that only fetch a wheel from elsewhere."""
+        """Return its PKG-INFO without the description, with its requirements; empty if it has none, as archives that only fetch a wheel from elsewhere."""
 
         def read() -> str:
+            stated, listed = "", ""
             with tarfile.open(fileobj=self._read(self.release.file.url, _STREAMED), mode="r|gz") as members:
                 for member in members:
-                    found = members.extractfile(member) if re.fullmatch(r"[^/]+/PKG-INFO", member.name) else None
-                    if found is not None:
-                        return found.read().decode(errors="replace").replace("\r\n", "\n").partition("\n\n")[0]
-            return ""
+                    is_metadata = re.fullmatch(r"[^/]+/PKG-INFO", member.name) is not None
+                    found = members.extractfile(member) if is_metadata or member.name.endswith(".egg-info/requires.txt") else None
+                    text = found.read().decode(errors="replace").replace("\r\n", "\n") if found is not None else ""
+                    if is_metadata:
+                        stated = text.partition("\n\n")[0]
+                    elif text:
+                        listed = text
+                    if "\nRequires-Dist:" in stated or (stated and listed):
+                        break
+            return stated if "\nRequires-Dist:" in stated or not stated else "\n".join((stated, *required_in(listed)))
 
-        return str(self.learn("METADATA", read))
+        return str(self.learn("METADATA with requirements", read))
+
+
+def required_in(text: str) -> Iterator[str]:
+    """Yield the lines of METADATA for the requires.txt that setuptools writes: a section is "[extra:marker]", and either may be empty."""
+    extra = marker = ""
+    for line in filter(None, map(str.strip, text.splitlines())):
+        if line.startswith("["):
+            extra, _, marker = line.strip("[]").partition(":")
+            continue
+        requirement, _, own = line.partition(";")
+        markers = [f"({part.strip()})" for part in (own, marker) if part.strip()] + ([f'extra == "{extra}"'] if extra else [])
+        yield f"Requires-Dist: {requirement.strip()}" + (f" ; {' and '.join(markers)}" if markers else "")
 
 
 class _Learnt:

@@ -15,7 +15,7 @@ import urllib.parse
 import zipfile
 from typing import Any, NamedTuple
 
-from packaging.specifiers import SpecifierSet
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 
 _JSON = "application/vnd.pypi.simple.v1+json"
@@ -26,12 +26,16 @@ _PYTHONS = ("2.7", *(f"3.{minor}" for minor in range(3, 16)))
 
 
 class IndexFile(NamedTuple):
-    """A file that the index lists; `requires_python` is its bound on Python (">=3.9"), or empty; `size` is in bytes, 0 if it is not listed."""
+    """A file that the index lists.
+
+    `requires_python` is its bound on Python (">=3.9"), or empty; `size` is in bytes, 0 if it is not listed. `yanked`: it was withdrawn (PEP 592).
+    """
 
     filename: str
     url: str
     requires_python: str = ""
     size: int = 0
+    yanked: bool = False
 
 
 class WheelName(NamedTuple):
@@ -52,13 +56,19 @@ def parse_index(body: str, content_type: str, base: str) -> list[IndexFile]:
     if "json" in content_type:
         files = json.loads(body)["files"]
         return [
-            IndexFile(file["filename"], urllib.parse.urljoin(base, file["url"]), file.get("requires-python") or "", file.get("size") or 0)
+            IndexFile(
+                file["filename"],
+                urllib.parse.urljoin(base, file["url"]),
+                file.get("requires-python") or "",
+                file.get("size") or 0,
+                bool(file.get("yanked")) or file.get("yanked") == "",
+            )
             for file in files
         ]
     parser = _Anchors()
     parser.feed(body)
-    links = ((urllib.parse.urldefrag(urllib.parse.urljoin(base, link)).url, python) for link, python in parser.links)
-    return [IndexFile(urllib.parse.unquote(link.rsplit("/", 1)[-1]), link, python) for link, python in links]
+    links = ((urllib.parse.urldefrag(urllib.parse.urljoin(base, link)).url, python, yanked) for link, python, yanked in parser.links)
+    return [IndexFile(urllib.parse.unquote(link.rsplit("/", 1)[-1]), link, python, yanked=yanked) for link, python, yanked in links]
 
 
 def parse_wheel_name(filename: str) -> WheelName | None:
@@ -90,8 +100,11 @@ def python_order(python: str) -> tuple[int, int, bool]:
 
 
 def pythons_within(requires_python: str) -> tuple[str, ...]:
-    """Return the interpreters that metadata allows; () if it says nothing. Raises ValueError for an invalid specifier."""
-    allowed = SpecifierSet(requires_python)
+    """Return the interpreters that metadata allows; () if it says nothing, or nothing that installers read, such as ">=3.7<3.10"."""
+    try:
+        allowed = SpecifierSet(requires_python)
+    except InvalidSpecifier:
+        return ()
     return tuple(python for python in _PYTHONS if requires_python and allowed.contains(f"{python}.99"))
 
 
@@ -189,9 +202,9 @@ class RangeFile(io.RawIOBase):
 class _Anchors(html.parser.HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.links: list[tuple[str, str]] = []
+        self.links: list[tuple[str, str, bool]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
         if tag == "a" and given.get("href"):
-            self.links.append((given["href"] or "", given.get("data-requires-python") or ""))
+            self.links.append((given["href"] or "", given.get("data-requires-python") or "", "data-yanked" in given))

@@ -17,8 +17,8 @@ from scripts.refresh.fatbin import order, read_code
 from scripts.refresh.metadata import requires
 
 PROJECTS = ("jax", "jaxlib", "jax-cuda12-plugin", "jax-cuda12-pjrt", "jax-cuda13-plugin", "jax-cuda13-pjrt")
-_OLDEST = (0, 4, 20)
-"""The CUDA plugin was first published for 0.4.22; jaxlib is compiled for NumPy 1 up to 0.4.25."""
+_OLDEST = {"jax": (0, 4, 13), "jaxlib": (0, 4, 13)}
+"""The index has no older jaxlib, without which no jax works. The CUDA plugin was first published for 0.4.22; jaxlib is compiled for NumPy 1 up to 0.4.25."""
 _ON = "linux_x86_64"
 """The platform whose jaxlib is read for NumPy: the others are built from the same source."""
 _USES_NUMPY = ("/jaxlib/xla_extension.so", "/jaxlib/libjax_common.so")
@@ -29,9 +29,9 @@ _FLOORS = {
 }
 
 
-def wanted(_: str, release: Version) -> bool:
+def wanted(distribution: str, release: Version) -> bool:
     """Return whether the table holds this release."""
-    return release >= _OLDEST
+    return release >= _OLDEST.get(distribution, (0, 4, 22))
 
 
 def parse_versions(module: bytes, platform: str) -> tuple[Version, Version] | None:
@@ -142,4 +142,4 @@ def _aarch64_constants(module: bytes) -> Iterator[int]:
 
 
 if __name__ == "__main__":
-    sys.exit(refresh(RELEASES["jax"], PROJECTS, wanted, read))
+    sys.exit(refresh(RELEASES["jax"], PROJECTS, wanted, read, ("jax",)))

@@ -8,7 +8,7 @@ from collections.abc import Container
 from typing import Any
 
 from packaging.markers import Marker
-from packaging.requirements import Requirement
+from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from gpudoctor.derive.specifiers import BESIDE
@@ -22,6 +22,7 @@ _DOES_NOT = re.compile(r"tensorflow-(io|metadata|datasets|hub|text|probability)\
 
 _OPEN_PREFIX = re.compile(r"([<>]=?)(\s*[\d.]+)\.\*")
 """A wildcard after an ordered comparison (">=1.7.*"): PEP 440 has none, and the installers of that time ignored it."""
+_BOUNDS = re.compile(r"\s*\([^)]*\)")
 _EXTRA = re.compile(r'extra=="([^"]+)"')
 
 _PLATFORMS = {
@@ -53,9 +54,16 @@ def requires(metadata: str, platform: str, also: Container[str] = ()) -> tuple[s
 
 
 def requirements(metadata: str) -> list[Requirement]:
-    """Return all Requires-Dist. Raises ValueError if one is no requirement, even as old installers read it."""
+    """Return all Requires-Dist; one with bounds that no installer reads any more, such as "pytz (>=2011k)", without these. Raises ValueError if one is none."""
     lines = email.parser.HeaderParser().parsestr(metadata).get_all("Requires-Dist", [])
-    return [Requirement(_OPEN_PREFIX.sub(r"\1\2", text)) for text in lines]
+    return [_requirement(_OPEN_PREFIX.sub(r"\1\2", text)) for text in lines]
+
+
+def _requirement(text: str) -> Requirement:
+    try:
+        return Requirement(text)
+    except InvalidRequirement:
+        return Requirement(_BOUNDS.sub(" ", text, count=1))
 
 
 def bounds(metadata: str, known: Container[str], extras: Container[str] = ()) -> tuple[str, ...]:

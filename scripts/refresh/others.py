@@ -34,12 +34,12 @@ PROJECTS = (
     "paddlepaddle-gpu",
     *_MXNET,
 )
-_OLDEST = {"onnxruntime": (1, 11), "paddlepaddle": (2, 0), "mxnet": (1, 9), "tensorflow-intel": (2, 10), "keras": (2, 0)}
+_OLDEST = {"onnxruntime": (1, 11), "paddlepaddle": (2, 0), "mxnet": (1, 5), "tensorflow-intel": (2, 10), "keras": (2, 0)}
 _PROVIDERS = ("/libonnxruntime_providers_cuda.so", "/onnxruntime_providers_cuda.dll")
 """The library of onnxruntime with the GPU code."""
 _MODULE = "onnxruntime/capi/onnxruntime_pybind11_state."
 _KERNELS = {
-    "mxnet": r"mxnet/libmxnet\.so",
+    "mxnet": r"mxnet/libmxnet\.(?:so|dll)",
     "paddlepaddle": r"paddle/(?:fluid/core_avx|(?:fluid|base)/libpaddle)\.(?:so|pyd)|paddle/libs/libphi(?:_gpu)?\.(?:so|dll)",
 }
 """The libraries with the GPU code, by the beginning of the distribution's name."""
@@ -120,7 +120,9 @@ def _code(wheel: Wheel, cuda: Version | None) -> dict[str, Any]:
     if not pattern:
         return {}
     found = kernels(wheel, pattern)
-    return {**architectures(found.values()), "built_with_cuda": cuda or compiled_with(wheel, found)}
+    code = architectures(found.values())
+    known = code if any(code.values()) else dict.fromkeys(code)  # it has GPU code, whatever form that has
+    return {**known, "built_with_cuda": cuda or compiled_with(wheel, found)}
 
 
 def _provider(wheel: Wheel) -> dict[str, Any]:

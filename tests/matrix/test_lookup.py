@@ -27,7 +27,7 @@ def test_a_table_is_read_once_and_on_demand() -> None:
     assert empty.date == ""
     assert empty.releases("torch") == empty.releases("torch", "win_amd64") == ()
     assert empty.releases("cupy-cuda12x", "win_amd64") == ()
-    assert read == ["drivers", "gpus", "sources", "torch torch", "others cupy-cuda12x win_amd64"]
+    assert read == ["drivers", "gpus", "sources", "torch torch", "yanked", "others cupy-cuda12x win_amd64"]
 
 
 def test_a_minor_version_without_its_first_release_uses_the_first_known() -> None:

@@ -120,7 +120,7 @@ def test_a_build_that_no_table_lists_is_unknown_and_not_broken(build: str) -> No
     assert plan.headline.endswith("The newest that works is torch 2.9.1 for CUDA 12.8.")
 
 
-@pytest.mark.parametrize("pinned", ["monai==0.8.0", "onnxruntime-gpu==1.8.1"])
+@pytest.mark.parametrize("pinned", ["gpflow==1.5.1", "xgboost==0.90"])
 def test_a_pin_from_before_the_tables_is_kept_and_unknown(pinned: str) -> None:
     plan = planned("A100", "550.54.15", pinned, "torch==2.5.1")
     assert plan.exit_code == 3

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gpudoctor.derive import EnvironmentView, FrameworkView
-from gpudoctor.derive.demands import RequirementClash, Violation
+from gpudoctor.derive.demands import Demand, RequirementClash, Violation
 from gpudoctor.derive.packages import Stack, major
-from gpudoctor.derive.specifiers import satisfies
+from gpudoctor.derive.specifiers import of_beside, satisfies
 from gpudoctor.diagnose.advice.agreeing import agreeing
 from gpudoctor.findings import Evidence, Problem, Severity
 from gpudoctor.frameworks import NVIDIA_PACKAGES, spec_of, stack_of
@@ -103,13 +103,22 @@ def _needs_other_interface(violation: Violation, part: Rewritten | None) -> bool
     return is_new and satisfies(f"{part.major}.0.0", violation.demand.requirement.specifier) is False
 
 
+def _is_beside(demand: Demand) -> bool:
+    return of_beside(demand.requirement.marker)
+
+
 def contradictory(contradiction: RequirementClash, environment: EnvironmentView) -> Problem:
-    """Return the finding for requirements that no release satisfies."""
-    texts = "; ".join(demand.text for demand in contradiction.demands)
+    """Return the finding for requirements that no release satisfies; where an installer does not compare them, older releases may agree."""
+    demands = contradiction.demands
+    texts = "; ".join(demand.text for demand in demands)
     also = f" The same applies to {', '.join(contradiction.likewise)}." if contradiction.likewise else ""
+    is_open = any(map(_is_beside, demands)) and any(
+        demand.by.version and (demand.by.chosen or not demand.by.requirement) for demand in demands
+    )
+    which = "all of the newest releases" if is_open else "all requirements"
     return Problem(
-        message=f"No release of {contradiction.name} satisfies all requirements: {texts}.{also}",
-        title="No release satisfies all requirements",
+        message=f"No release of {contradiction.name} satisfies {which}: {texts}.{also}",
+        title="Newest releases exclude each other" if is_open else "No release satisfies all requirements",
         severity=Severity.ERROR,
         evidence=tuple(Evidence(demand.who, demand.requirement.text, demand.where) for demand in contradiction.demands),
         fixes=agreeing(contradiction, environment),

@@ -12,7 +12,7 @@ import pytest
 
 from gpudoctor.versions import Version
 from scripts.refresh import add_ons
-from scripts.refresh.common import Release, SourceArchive, Wheel, group_releases
+from scripts.refresh.common import Release, SourceArchive, Wheel, group_releases, required_in
 from scripts.refresh.index import IndexFile
 from tests.matrix.samples import version
 
@@ -123,7 +123,7 @@ class OneArchive(OneWheel):
 
 
 def test_a_release_without_wheels_is_read_from_its_source(tmp_path: Path) -> None:
-    listed = [IndexFile("flash_attn-2.8.3.tar.gz", "u", ">=3.9"), IndexFile("flash_attn-2.3.0.tar.gz", "u")]
+    listed = [IndexFile("flash_attn-2.8.3.tar.gz", "u", ">=3.9"), IndexFile("flash_attn-0.1.0.tar.gz", "u")]
     assert group_releases(listed, add_ons.wanted) == []
     (release,) = group_releases(listed, add_ons.wanted, sources=True)
     assert (release.distribution, release.platform, release.pythons[0]) == ("flash-attn", "any", "3.9")
@@ -147,5 +147,16 @@ def test_a_stable_abi_is_for_the_interpreters_that_the_metadata_allows() -> None
 
 
 def test_releases_in_the_table() -> None:
-    held = [("vllm", "0.11.0"), ("vllm", "0.1.4"), ("torch", "2.8.0"), ("transformer-engine-cu12", "0.0.0")]
+    held = [("vllm", "0.11.0"), ("vllm", "0.0.1"), ("torch", "2.8.0"), ("transformer-engine-cu12", "0.0.0")]
     assert [add_ons.wanted(name, version(text)) for name, text in held] == [True, False, False, False]
+
+
+def test_requirements_of_an_old_source_are_those_that_setuptools_wrote() -> None:
+    text = "torch>=1.2\nninja\n\n[:python_version < '3.7']\ndataclasses\n\n[sparse_attn]\ntriton==1.0.0\n\n[dev:sys_platform == 'linux']\npytest; python_version > '3'\n"
+    assert [*required_in(text)] == [
+        "Requires-Dist: torch>=1.2",
+        "Requires-Dist: ninja",
+        "Requires-Dist: dataclasses ; (python_version < '3.7')",
+        'Requires-Dist: triton==1.0.0 ; extra == "sparse_attn"',
+        "Requires-Dist: pytest ; (python_version > '3') and (sys_platform == 'linux') and extra == \"dev\"",
+    ]

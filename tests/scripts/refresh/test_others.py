@@ -135,7 +135,7 @@ def test_a_framework_that_a_plugin_is_known_to_fail_beside(distribution: str, re
         ("cupy-cuda112", "10.5.0", True),
         ("cupy-cuda80", "4.0.0", True),
         ("cupy-cuda12x", "12.0.0", True),
-        ("mxnet-cu112", "1.8.0", False),
+        ("mxnet-cu112", "1.4.1", False),
         ("paddlepaddle-gpu", "2.0.0", True),
         ("tensorflow-metal", "0.1.0", True),
         ("keras", "2.15.0", True),

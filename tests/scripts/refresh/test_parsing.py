@@ -9,6 +9,7 @@ from gpudoctor.versions import Version
 from scripts.refresh.common import group_releases, merged_row, numpy_abi
 from scripts.refresh.index import IndexFile, parse_index, parse_wheel_name, pythons_within
 from scripts.refresh.metadata import requires, requires_python
+from scripts.refresh.yanked import withdrawn
 from tests.matrix.samples import release, version
 
 BASE = "https://index.example/simple/torch/"
@@ -78,6 +79,7 @@ def test_metadata_bounds_the_interpreters_of_pure_python() -> None:
     assert pythons_within(">=3.12,<3.15") == ("3.12", "3.13", "3.14")
     assert pythons_within(">=3.6.1,<3.8,!=3.6.*") == ("3.7",)
     assert pythons_within("") == ()
+    assert pythons_within(">=3.7<3.10") == ()
 
 
 def test_releases_are_final_and_sorted_by_platform() -> None:
@@ -193,3 +195,17 @@ def test_a_table_may_keep_requirements_that_others_leave_out() -> None:
     metadata = "Requires-Dist: huggingface-hub<1.0,>=0.34.0\nRequires-Dist: pyyaml>=5.1\nRequires-Dist: numpy>=1.17\n"
     assert requires(metadata, "any") == ("numpy>=1.17",)
     assert requires(metadata, "any", {"huggingface-hub"}) == ("huggingface-hub<1.0,>=0.34.0", "numpy>=1.17")
+
+
+@pytest.mark.parametrize(("mark", "yanked"), [("true", True), ('""', True), ('"broken"', True), ("false", False)])
+def test_a_withdrawn_file_is_marked_in_both_forms_of_the_index(mark: str, yanked: bool) -> None:
+    body = f'{{"files": [{{"filename": "torch-2.0.0-cp38-cp38-win_amd64.whl", "url": "u", "yanked": {mark}}}]}}'
+    anchor = f'<a href="torch-2.0.0-cp38-cp38-win_amd64.whl"{" data-yanked" if yanked else ""}>torch</a>'
+    assert [file.yanked for file in parse_index(body, "application/json", "https://index.example/")] == [yanked]
+    assert [file.yanked for file in parse_index(anchor, "text/html", "https://index.example/")] == [yanked]
+
+
+def test_a_release_is_withdrawn_if_all_its_files_are() -> None:
+    names = [("torch-2.0.0-cp38-cp38-win_amd64.whl", True), ("torch-2.0.0.tar.gz", True), ("torch-2.0.1-py3-none-any.whl", True)]
+    files = [IndexFile(name, "u", yanked=yanked) for name, yanked in [*names, ("torch-2.0.1.tar.gz", False), ("torch-3.0.0.tar.gz", True)]]
+    assert withdrawn(files, {version("2.0.0"), version("2.0.1")}) == ("2.0.0",)

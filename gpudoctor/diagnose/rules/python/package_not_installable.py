@@ -47,7 +47,7 @@ def _unmet(environment: EnvironmentView) -> Problems:
     for demand in environment.stack.demands:
         wanted = demand.requirement
         for fault in matrix.rows(FAULTS, wanted.name):
-            if fault.fault == UNPUBLISHED and only_version(wanted.specifier) == str(fault.first):
+            if fault.fault == UNPUBLISHED and fault in matrix.faults(wanted.name, only_version(wanted.specifier) or ""):
                 package = demand.by
                 other = "" if of_extra(wanted.marker) else f"!={package.version}"
                 framework = framework_of(package.name) or ""
@@ -107,6 +107,9 @@ def _unpublished(package: Distribution, root: Distribution, environment: Environ
     """
     stack = environment.stack
     around = published_around(package, stack.matrix)
+    pinned = any(demand.requirement.name == package.name for demand in stack.demands)  # of those _unmet speaks
+    faults = () if pinned else stack.matrix.faults(package.name, package.version)
+    gone = next((fault for fault in faults if fault.fault == UNPUBLISHED), None)
     listed = "+" not in package.version and final_release(package.version) is not None
     elsewhere = stack.elsewhere(package) if stack.platform and listed and not around else {}
     if elsewhere:
@@ -117,6 +120,9 @@ def _unpublished(package: Distribution, root: Distribution, environment: Environ
         evidence = tuple(
             Evidence(f"wheel for {wheel_platform.label(name)}", "published", source_of(row)) for name, row in elsewhere.items()
         )
+    elif gone is not None:
+        message = f"{package.label} is not on the package index; {gone.note}."
+        evidence = (Evidence(package.label, "not published", cited(gone.source, package.label)),)
     elif around:
         message = f"{package.name} {package.version.partition('+')[0]} does not exist; {_known(package, around)}."
         evidence = (Evidence(f"releases of {package.name}", " ".join(str(row.release) for row in around), source_of(around[-1])),)

@@ -116,7 +116,10 @@ def _without_library(environment: EnvironmentView) -> Problems:
         row, plugin = stack.row(package), spec_of(framework_of(package.name) or "").plugin
         if row is None or plugin is None or plugin.library in wanted:
             continue
-        if any(text.startswith(plugin.library) for text in row.requires):
+        by_the_way = not package.requirement and all(
+            framework_of(one.by.name) for one in stack.demands if one.requirement.name == package.name
+        )
+        if not by_the_way and any(text.startswith(plugin.library) for text in row.requires):
             release = newest(environment.machine, plugin.library, accepts=f"<={package.version}", near=package.version)
             pin = f"{plugin.library}=={release}" if release else plugin.library
             yield Problem(
