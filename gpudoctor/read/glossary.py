@@ -7,6 +7,7 @@ import re
 from typing import Final
 
 from gpudoctor.expressions import expression
+from gpudoctor.signatures.phrases import SHOWS
 
 _WORDS: Final = {
     # German; Spanish, Portuguese and Italian; French; Russian; Polish
@@ -28,7 +29,7 @@ _WORDS: Final = {
     "but": "aber pero mas mais но ale",
     "before": "früher vorher antes avant раньше wcześniej",
     "always": "immer siempre sempre toujours всегда zawsze",
-    "shows": "zeigt gibt liefert ergibt muestra regresa restituisce ritorna retourne zwraca возвращает выдаёт выдает devuelve retorna mostra affiche donne renvoie показывает выводит",
+    "shows": SHOWS,
 }
 """English words, and how other languages write them."""
 _SIGNS: Final = {

@@ -182,7 +182,7 @@ LIBRARIES = (
         tells="python -m pip list | grep -E '^(onnxruntime|nvidia|torch)'; ldconfig -p | grep -E 'libcudart|libcudnn'",
     ),
     Signature(
-        r"libdevice not found at|Can't find libdevice directory|libdevice\.10\.bc is required by this HLO module|could not find libdevice\.10\.bc",
+        r"libdevice not found at|Can't find libdevice directory|libdevice(?:\.10\.bc)? is required by this HLO module|could not find libdevice\.10\.bc",
         ("libdevice-not-found",),
         "XLA cannot find libdevice",
         (

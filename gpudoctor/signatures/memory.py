@@ -29,7 +29,7 @@ MEMORY = (
     Signature(
         r"Error(?: while|:) (?:creating|attaching to|failed to create|failed to extend|failed to open) (?:shared memory|/dev/shm)|Call to posix_fallocate failed"
         r"|insufficient shared memory \(shm\)|workers are out of shared memory|raise your shared memory limit|worker \(pid[^)\n]{0,60}\) is killed by signal: Bus error"
-        r"|failed to (?:extend|open|create) /dev/shm|unable to write to file </torch_|/dev/shm[^\n]{0,80}No space left on device|No space left on device[^\n]{0,80}/dev/shm"
+        r"|failed to (?:extend|open|create) /dev/shm|unable to write to file </torch_|unable to (?:open|allocate|resize|mmap) shared memory \S{0,20} ?(?:object )?</torch_[^\n]{0,60}(?:No space left|Cannot allocate)|/dev/shm[^\n]{0,80}No space left on device|No space left on device[^\n]{0,80}/dev/shm"
         r"|/dev/shm[^\n]{0,80}(?:is )?too small|shm (?:size )?is too small",
         ("container-shm-too-small",),
         "shared memory (/dev/shm) is too small",

@@ -18,6 +18,7 @@ MESSAGES = {
     "The current installed version of g++ (13.2.0) is greater than the maximum required version by CUDA 11.8. "
     "Please make sure to use an adequate version of g++ (>=6.0.0, <12.0).": "a g++ older than 12, as CUDA 11.8 needs",
     "/lib64/libm.so.6: version `GLIBC_2.27' not found\n/lib64/libc.so.6: version `GLIBC_2.34' not found": "glibc 2.34 or newer",
+    "Loaded runtime CuDNN library: 7.1.4 (compatibility version 7100) but source was compiled with 7.4.1 (compatibility version 7400).": "cuDNN 7.4.1 or a newer 7.x",
     "Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.1.0.": "cuDNN 8.1.0 or a newer 8.x in place of 8.0.5",
     "cuDNN version incompatibility: PyTorch was compiled  against (8, 5, 0) but found runtime version (8, 2, 4).": "cuDNN 8.2.4 from LD_LIBRARY_PATH",
     "libcudnn.so.8: cannot open shared object file: No such file or directory": "nstall cuDNN 8",

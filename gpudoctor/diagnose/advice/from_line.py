@@ -78,7 +78,7 @@ FIXES = (
     _Told(
         ("cudnn-version-mismatch",),
         expression(
-            r"Loaded runtime CuDNN library: (?P<found>\d{1,2}\.\d{1,2}\.\d{1,3}) but source was compiled with: (?P<built>(?P<major>\d{1,2})\.\d{1,2}\.\d{1,3})"
+            r"Loaded runtime CuDNN library: (?P<found>\d{1,2}\.\d{1,2}\.\d{1,3})(?: \(compatibility version \d{4,5}\))? but source was compiled with:? (?P<built>(?P<major>\d{1,2})\.\d{1,2}\.\d{1,3})"
         ),
         "Install cuDNN {built} or a newer {major}.x in place of {found}",
     ),

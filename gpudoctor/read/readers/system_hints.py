@@ -38,7 +38,7 @@ _ARCH = expression(
     r"(?i)(?:^\W{0,4}|\b(?:on|updated|my|under|using) )arch(?: linux)?(?=[,:.]| (?:today|yesterday|here|and|with|after|linux)\b)"
 )
 _WINDOWS = expression(
-    r"(?i)(?:\b(?:on|under|in|with|using|runs?|running) (?:native )?|[\w)] )windows(?: 1[01])?(?=\s*(?:$|[.,;:!?)]))|^\W{0,4}win(?:dows)? ?(?:7|8|10|11)\b"
+    r"(?i)(?:\b(?:on|under|in|with|using|runs?|running) (?:native )?|[\w)] )windows(?: 1[01])?(?=\s*(?:$|[.,;:!?)]))|\bwindows (?:7|8|10|11)\b|^\W{0,4}win ?(?:7|8|10|11)\b"
     r"|\[WinError \d{1,5}\]|\b\w{3,40}\.dll\b[^\n]{0,40}\b(?:not found|missing|could not be|library path)|\bdynamic library '\w{3,40}\.dll'"
 )
 _MAC = expression(

@@ -10,6 +10,8 @@ _RANGE: Final = "    Found GPU{index} {gpu} which is of cuda capability {place}.
 _XFORMERS: Final = "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:\n    PyTorch {built} with CUDA {cuda} (you have {here})\n    Python  3.11.9 (you have 3.11.9)\n"
 
 CASES: Final = (
+    ("cpu-only-build", "torch.cuda.is_available() renvoie False, Windows 11, RTX 3050\n"),
+    ("cpu-only-build", "torch.cuda.is_available() zwraca False, Windows 10, GTX 1650\n"),
     ("gpu-too-old-for-build", "My GTX 1070 worked until last week. After pip install --upgrade torch (2.9.0+cu128 now): no kernel image is available for execution on the device\n"),
     ("gpu-below-framework-minimum", "vllm serve on Kaggle's P100: GPUs with compute capability below 7.0 are not supported\n"),
     ("no-cuda-wheel-for-platform", "MacBook Air M3, model.cuda() -> AssertionError: Torch not compiled with CUDA enabled\n"),

@@ -8,6 +8,7 @@ _JAX: Final = "ERROR:2025-09-02 10:11:12,013:jax._src.xla_bridge:475: Jax plugin
 _CPU_ONLY: Final = "[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]\n"
 
 CASES: Final = (
+    ("libdevice-not-found", "libdevice is required by this HLO module but was not found\n"),
     ("cudnn-missing", "Could not load library libcudnn_graph.so.9.1.0. Error: libcudnn_graph.so.9.1.0: cannot open shared object file: No such file or directory\n"),
     ("ptxas-too-old", "INTERNAL: ptxas 12.3.103 has a bug that we think can affect XLA. Please use a different version.\n"),
     ("cuda-library-missing", "TensorFlow 2.18.0 on Ubuntu 24.04, NVIDIA A10\nIt only finds the CPU.\n"),

@@ -7,6 +7,7 @@ from typing import Final
 from tests.read.causes.driver import NO_DRIVER
 
 CASES: Final = (
+    ("container-shm-too-small", "unable to open shared memory object </torch_88_1234567> in read-write mode: No space left on device\n"),
     ("container-no-gpu-access", "The pod on our L4 nodes says RuntimeError: Found no NVIDIA driver on your system.\nresources:\n  limits:\n    cpu: 8\n    memory: 32Gi\n"),
     ("container-no-gpu-access", "compose.yaml:\n  train:\n    image: ourregistry/train:7\n    volumes: [\"./data:/data\"]\nCUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\nthe host's nvidia-smi works\n"),
     ("wsl-linux-driver-installed", "WSL 2, it worked until I ran sudo apt-get -y install cuda\nFailed to initialize NVML: N/A\n"),
@@ -252,6 +253,7 @@ CASES: Final = (
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
+    ("container-shm-too-small", "unable to open shared memory object </torch_88_1234567> in read-write mode: Too many open files\n"),
     ("container-no-gpu-access", "RuntimeError: Found no NVIDIA driver on your system.\nresources:\n  limits:\n    cpu: 8\n    nvidia.com/gpu: 1\n"),
     ("container-no-gpu-access", "RuntimeError: Found no NVIDIA driver on your system.\nresources:\n  limits:\n    cpu: 8\n    ...\n"),
     ("wsl-linux-driver-installed", "I installed nvidia-driver-535 on my box.\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"),
