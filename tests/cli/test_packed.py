@@ -17,7 +17,11 @@ from gpudoctor.read.lines import LARGEST
 LOG = b"RuntimeError: CUDA error: uncorrectable ECC error encountered\n"
 
 
-@pytest.mark.parametrize("packed", [gzip.compress(LOG), gzip.compress(LOG[:9]) + gzip.compress(LOG[9:]), LOG])
+@pytest.mark.parametrize(
+    "packed",
+    [gzip.compress(LOG), gzip.compress(LOG[:9]) + gzip.compress(LOG[9:]), LOG],
+    ids=["a stream", "two streams", "plain"],  # gzip writes the time, and each worker must collect the same names
+)
 def test_what_gzip_holds_is_read(tmp_path: Path, packed: bytes) -> None:
     file = tmp_path / "nvidia-bug-report.log.gz"
     file.write_bytes(packed)
@@ -40,6 +44,7 @@ def test_what_is_left_of_a_file_that_was_cut_off_is_read(tmp_path: Path) -> None
         (lzma.compress(LOG), "is packed with xz; unpack it: xzcat "),
         (gzip.compress(LOG)[:10] + b"\x07" * 40, "is a damaged gzip file "),
     ],
+    ids=["bzip2", "xz", "damaged"],
 )
 def test_another_packing_is_refused_with_what_to_do(tmp_path: Path, packed: bytes, says: str) -> None:
     (tmp_path / "log").write_bytes(packed)
