@@ -152,6 +152,8 @@ def main(folder: str, *, bare: bool) -> None:
             "num_cpus": 1,
             "object_store_memory": STORE,
             "include_dashboard": False,
+            "include_log_monitor": False,
+            "no_monitor": True,  # it would add nodes
             "node_name": NAMES[0],
             "temp_dir": folder,
         },
