@@ -14,6 +14,11 @@ _OWNERS = {
 _GROUP_OF = {name: names for names in _OWNERS.values() for name in names}
 
 
+def preferred(names: tuple[str, ...]) -> str:
+    """Return the distribution with the most GPU code of several that install the same import package; empty if that is unknown."""
+    return next((name for name in owners(names[0]) if name in names), "")
+
+
 def owners(distribution: str) -> tuple[str, ...]:
     """Return the distributions that install the same import package; () for one that shares it with none."""
     return _GROUP_OF.get(distribution, ())

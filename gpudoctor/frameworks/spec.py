@@ -168,6 +168,8 @@ class FrameworkSpec(NamedTuple):
     """As its authors write it."""
     distributions: tuple[str, ...] = ()
     """The distributions that are the framework itself, the usual one first."""
+    optional: tuple[str, ...] = ()
+    """The distributions that it does not require and imports if they are installed."""
     parts: Names = NONE
     """The other distributions of its stack, which must match its release."""
     rewritten: Rewritten | None = None

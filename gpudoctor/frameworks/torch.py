@@ -8,6 +8,7 @@ TORCH = FrameworkSpec(
     name="torch",
     title="PyTorch",
     distributions=("torch",),
+    optional=("numpy",),
     parts=Names("torchvision", "torchaudio"),
     compiled=Names("torch*"),
     related=Names("torch*", "xformers*", "vllm*"),

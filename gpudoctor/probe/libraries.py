@@ -55,7 +55,8 @@ def arguments(
     for name, value in (seen.variables or {}).items():
         words += ["--variable", name, value]
     words += ["--own-variables"] if seen.variables is not None else []
-    words += ["--shadowed", ",".join(seen.shadowing)] if seen.shadowing else []
+    for name, file in seen.shadowing.items():
+        words += ["--shadowed", name, file]
     for file in seen.mapped:
         words += ["--mapped", file]
     return tuple(words)

@@ -11,6 +11,7 @@ from gpudoctor.elf.system import closed
 from gpudoctor.frameworks import CATALOGUE, Names, framework_of
 from gpudoctor.probe import files
 from gpudoctor.probe.required import HEAD, Place, There, requirements
+from gpudoctor.probe.shared_files import shared
 from gpudoctor.probe.stale_metadata import settled
 from gpudoctor.probe.wheel_variant import variant
 from gpudoctor.snapshot import NOT_ASKED, Cause, Distribution, Missing, Packages, Python, readable
@@ -95,6 +96,7 @@ def packages(path: Iterable[str], conda_prefix: str = "", site: str = "") -> Pac
                 number = len(found) + len(leftovers)
                 distribution = _distribution(folder, entry, (name, version), number, there, asks_installer=bool(conda_prefix))
                 (found if entry in kept[name] else leftovers).append(distribution)
+    own_files = shared(there.metadata, relevant)
     return Packages(
         distributions=tuple(found),
         conda=_conda(conda_prefix),
@@ -102,6 +104,8 @@ def packages(path: Iterable[str], conda_prefix: str = "", site: str = "") -> Pac
         leftovers=tuple(leftovers),
         closed=tuple(map(readable, (*filter(_is_closed, folders), *_closed_above(site, folders)))),
         astray=tuple(map(readable, _astray(site))),
+        overwritten=own_files.overwritten,
+        emptied=own_files.emptied,
     )
 
 

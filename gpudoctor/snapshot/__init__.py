@@ -26,7 +26,18 @@ from gpudoctor.snapshot.driver import (
     Sram,
     Status,
 )
-from gpudoctor.snapshot.environment import AllowedPythons, Distribution, Framework, Hollow, Packages, Python, ScriptFolder, Unread, Variant
+from gpudoctor.snapshot.environment import (
+    AllowedPythons,
+    Distribution,
+    Framework,
+    Hollow,
+    Overwritten,
+    Packages,
+    Python,
+    ScriptFolder,
+    Unread,
+    Variant,
+)
 from gpudoctor.snapshot.gpu_details import ApplicationClocks, Bar1, EccPlace, GpuBoard, Heat, HeldBack, RackPlace, SpareRows
 from gpudoctor.snapshot.kernel import Amd, Blocked, DkmsModule, FabricManager, FabricParts, KernelModules, ModuleFile, StuckProcess
 from gpudoctor.snapshot.libraries import (
@@ -43,6 +54,8 @@ from gpudoctor.snapshot.libraries import (
     LibraryUse,
     Place,
     Toolkit,
+    UnfitKind,
+    UnfitModule,
     UnresolvedSymbol,
 )
 from gpudoctor.snapshot.machine import (

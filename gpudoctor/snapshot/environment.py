@@ -102,6 +102,20 @@ class Distribution(Observed, frozen=True):
         return f"{with_extras(self.name, self.extras)}=={release}"
 
 
+class Overwritten(Observed, frozen=True):
+    """Distributions that own the same files: the one that was installed last has overwritten those of the others."""
+
+    package: str
+    """The folder of these files, which is what is imported: onnxruntime."""
+    owners: tuple[str, ...]
+    """onnxruntime-gpu==1.23.2, in the order of their names."""
+    where: str
+    files: int
+    """How many modules at least two of them own."""
+    lying: tuple[int, ...] = ()
+    """By owner: how many of these files are as only its RECORD states them."""
+
+
 class ScriptFolder(Observed, frozen=True):
     """The folder of the user's script, which Python puts first on sys.path."""
 
@@ -150,6 +164,10 @@ class Packages(Observed, frozen=True):
     """The folders on sys.path that this user may not list: imports find nothing in them. For site-packages, which is then no longer on it, the folder that is closed."""
     astray: tuple[str, ...] = ()
     """The environment's site-packages, or a folder above it, if it is a link that leads nowhere."""
+    overwritten: tuple[Overwritten, ...] = ()
+    """The distributions that own the same files, of those that matter to a GPU and of those whose names have the same first word."""
+    emptied: tuple[str, ...] = ()
+    """The same distributions, as name==version, if the __init__.py that their RECORD lists is gone: another's removal deleted it."""
     selected: bool = False
     """Of a pasted text: the environment may have packages that the text does not list."""
 

@@ -64,6 +64,7 @@ class DamageKind(OpenEnum):
     ANOTHER_PYTHON = "another-python"
     MISSING = "missing"
     SHADOWED = "shadowed"
+    LACKS_NAME = "lacks-name"  # a module that does not define what is imported from it
 
 
 class Damage(Observed, frozen=True):
@@ -78,6 +79,32 @@ class Damage(Observed, frozen=True):
     """As in LibraryFile; of a module that is not installed, the package that imports it. Empty if unknown."""
     owners: tuple[str, ...] = ()
     asked_by: str = ""
+
+
+class UnfitKind(OpenEnum):
+    """Why a module is not what an import needs."""
+
+    LACKS_NAME = "lacks-name"
+    ANOTHER_NUMPY = "another-numpy"
+    SHADOWED_PACKAGE = "shadowed-package"
+
+
+class UnfitModule(Observed, frozen=True):
+    """A module of a required package that is there and that the import of a framework fails at."""
+
+    module: str
+    """With the name that it lacks: typing_extensions.deprecated."""
+    path: str
+    kind: UnfitKind
+    why: str
+    """A phrase: "it does not define deprecated", "compiled for NumPy 1"."""
+    asked_by: str = ""
+    owner: str = ""
+    """Its distribution, or the one that it shadows, as name==version."""
+    requirement: str = ""
+    """What that distribution does not meet: typing-extensions>=4.10.0. Empty if its version is accepted."""
+    required_by: str = ""
+    """The distribution that states this, as name==version."""
 
 
 class Place(Observed, frozen=True):
@@ -153,7 +180,12 @@ class FrameworkLibraries(Observed, frozen=True):
     Without `asked_by`: a package that another one requires, which the import does not ask for.
     """
     shadowed_modules: tuple[Damage, ...] = ()
-    """Modules of the standard library that its import asks for and that a file on PYTHONPATH or beside the script shadows."""
+    """Modules of the standard library that its import asks for and that a file on PYTHONPATH or beside the script shadows.
+
+    Of kind LACKS_NAME if it fails at that: the file does not define what is used of it.
+    """
+    unfit_modules: tuple[UnfitModule, ...] = ()
+    """The first module of a required package of another version, or shadowed, that its import fails at. Only looked for where a version is refused, a file shadows a package, or a module is compiled for NumPy 1."""
 
 
 class Extension(Observed, frozen=True):

@@ -299,6 +299,43 @@ def test_a_shadowed_module_counts_if_the_import_asks_for_it(tmp_path: Path, modu
     if not recorded:
         (metadata / "RECORD").unlink()
     library = str(Path(os.__file__).parent)
-    found = asking(Disk(System("/", []), (library, str(tmp_path)), ()), f"{tmp_path}/torch", SPEC, frozenset({module}))
+    (tmp_path / "shadows").mkdir()
+    (tmp_path / "shadows" / f"{module}.py").write_text("from elsewhere import *\n")
+    shadows = {module: f"{tmp_path}/shadows/{module}.py"}
+    found = asking(Disk(System("/", []), (library, str(tmp_path)), ()), f"{tmp_path}/torch", SPEC, shadows)
     where = library if asked_by == "selectors.py" else str(tmp_path)
-    assert (found and (found.module, found.kind, found.asked_by)) == (asked_by and (module, "shadowed", f"{where}/{asked_by}"))
+    assert [(one.module, one.kind, one.asked_by) for one in found] == ([(module, "shadowed", f"{where}/{asked_by}")] if asked_by else [])
+
+
+USES = {
+    "import random": True,
+    "from random import shuffle": False,
+    "from random import mine": True,
+    "import random as r\nshuffle = r.shuffle": False,
+    "import random\nclass One(random.Random): ...": False,
+    "import random\ndef later(): random.shuffle([])": True,
+    "import random\ndef later(x=random.shuffle): ...": False,
+    "import random\nif not random: random.shuffle([])": True,
+    "import random\ntry:\n    random.shuffle([])\nexcept AttributeError: ...": True,
+    "import random\nmine: 'random.Random' = random.mine": True,
+    "import random\nlater = lambda: random.shuffle([])": True,
+    "import tempfile": False,  # which imports _Random of it as random.Random
+    "import colorsys": True,
+}
+"""What torch does with a module random that only defines `mine`, and whether it can still be imported."""
+
+
+@pytest.mark.parametrize("text", USES)
+def test_a_shadow_is_said_to_lack_something_exactly_if_the_import_fails(tmp_path: Path, text: str) -> None:
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch/__init__.py").write_text(f"{text}\n")
+    (tmp_path / "shadows").mkdir()
+    (tmp_path / "shadows/random.py").write_text("mine = 1\n")
+    library = str(Path(os.__file__).parent)
+    found = asking(
+        Disk(System("/", []), (library, str(tmp_path)), ()), f"{tmp_path}/torch", SPEC, {"random": f"{tmp_path}/shadows/random.py"}
+    )
+    told = f"import sys; sys.path[:0] = [{str(tmp_path / 'shadows')!r}, {str(tmp_path)!r}]; import torch"
+    works = subprocess.run((sys.executable, "-I", "-B", "-S", "-c", told), capture_output=True, check=False).returncode == 0
+    assert works is USES[text]
+    assert ("lacks-name" in [one.kind for one in found]) is not works

@@ -11,7 +11,7 @@ import pytest
 
 from gpudoctor.children.own.xray.disk import Disk
 from gpudoctor.children.own.xray.python_files import Hole, hole
-from gpudoctor.children.own.xray.required_files import recorded_files
+from gpudoctor.children.own.xray.required_files import recorded_files, refuses
 from gpudoctor.elf.system import System
 from gpudoctor.frameworks.spec import FrameworkSpec
 from tests.machines.elf_library import Library
@@ -172,3 +172,123 @@ def test_an_extension_module_for_another_python_is_of_no_use(tmp_path: Path, tag
 def test_the_files_of_a_record_are_read_at_any_place() -> None:
     record = 'a/b.py,sha256=x,12\r\nc.so,,\n"odd,name.py",,1\n../../bin/d.py,,2\n/abs.py,,3\nlib.libs/libx.so.1.2,sha256=y,4\nd.pyi,,5\ne/f.h,,6\nlast.py,,7'
     assert recorded_files(record) == [("a/b.py", "12"), ("c.so", ""), ("lib.libs/libx.so.1.2", "4"), ("last.py", "7")]
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "kind"),
+    [
+        ("one_file.py", "", "empty"),
+        ("one_file.py", "x = (", "truncated"),
+        ("one_file.py", "y = 2", ""),
+        ("near/__init__.py", "", "empty"),
+        ("near/fast.abi3.so", "\x7fELF", "truncated"),
+        ("near/fast.abi3.so", "", "empty"),
+    ],
+)
+def test_what_an_import_starts_at_is_compared_with_the_record(tmp_path: Path, file: str, text: str, kind: str) -> None:
+    planted(tmp_path)
+    Library("fast").put(tmp_path / "near/fast.abi3.so")
+    (tmp_path / "near/thing.py").write_text("import one_file\nfrom near import fast\n")
+    (tmp_path / "one_file.py").write_text("x = 1  # as published\n")
+    with (tmp_path / "near_by-1.0.dist-info/RECORD").open("a") as record:
+        record.write(f"near/fast.abi3.so,,{(tmp_path / 'near/fast.abi3.so').stat().st_size}\n")
+    whole = (tmp_path / "near_by-1.0.dist-info/RECORD").read_text().replace("one_file.py,sha256=0,0", "one_file.py,sha256=0,22")
+    (tmp_path / "near_by-1.0.dist-info/RECORD").write_text(whole)
+    assert seen(tmp_path) is None
+    (tmp_path / file).unlink()
+    (tmp_path / file).write_text(text)
+    found = seen(tmp_path)
+    assert (found.kind if found else "") == kind
+    assert found is None or (found.path, found.owner) == (f"{tmp_path}/{file}", "near-by")
+
+
+def test_an_extension_module_for_another_machine_is_of_no_use(tmp_path: Path) -> None:
+    planted(tmp_path)
+    (tmp_path / "near/thing.py").write_text("from near import fast\n")
+    name = "near/fast.cpython-311-riscv64-linux-gnu.so"
+    (tmp_path / name).write_text("")
+    with (tmp_path / "near_by-1.0.dist-info/RECORD").open("a") as record:
+        record.write(f"{name},,0\n")
+    found = seen(tmp_path)
+    assert found is not None
+    assert (found.path, found.why) == (f"{tmp_path}/{name}", "compiled for riscv64")
+
+
+@pytest.mark.parametrize(("version", "refused"), [("0.9", True), ("1.0", False)])
+@pytest.mark.parametrize(
+    ("text", "works"),
+    [
+        ("TEXT = 1\n", True),
+        ("from far.deep import *\n", False),  # not followed
+        ("def __getattr__(name):\n    return name\n", True),
+        ("OTHER = 1\n", False),
+    ],
+)
+def test_a_name_that_a_refused_version_lacks_is_named(tmp_path: Path, version: str, refused: bool, text: str, works: bool) -> None:
+    planted(tmp_path)
+    (tmp_path / "near_by-1.0.dist-info").rename(tmp_path / f"near_by-{version}.dist-info")
+    (tmp_path / "near/__init__.py").write_text(f"{text}from . import thing\nfrom far.deep import x\n")
+    assert imported(tmp_path) is works
+    found = seen(tmp_path)
+    if not refused or "OTHER" not in text:
+        assert found is None
+        return
+    assert found is not None
+    assert (found.kind, found.module, found.pin) == ("lacks-name", "near.TEXT", "near-by==0.9")
+    assert found.refusal == ("near-by==0.9", "near-by>=1", "torch==1.0")
+
+
+@pytest.mark.parametrize(("text", "works"), [("TEXT = thing = 1\n", True), ("thing = 1\n", False), ("TEXT = thing = (", False)])
+def test_a_file_that_shadows_a_required_package_is_named_if_the_import_fails(tmp_path: Path, text: str, works: bool) -> None:
+    planted(tmp_path / "late")
+    (tmp_path / "early").mkdir()
+    (tmp_path / "early/near.py").write_text(text)
+    assert imported(tmp_path / "early", tmp_path / "late") is works
+    found = seen(tmp_path / "early", tmp_path / "late")
+    assert (found and (found.kind, found.path, found.pin)) == (
+        None if works else ("shadowed-package", f"{tmp_path}/early/near.py", "near-by==1.0")
+    )
+
+
+@pytest.mark.parametrize(("numpy", "strings", "kind"), [
+    ("2.1.3", "numpy.core._multiarray_umath", "another-numpy"),
+    ("2.1.3", "numpy._core._multiarray_umath numpy.core._multiarray_umath", ""),
+    ("1.26.4", "numpy.core._multiarray_umath", ""),
+    ("2.1.3", "nothing of it", ""),
+])  # fmt: skip
+def test_a_module_that_is_compiled_for_numpy_1_is_named_under_numpy_2(tmp_path: Path, numpy: str, strings: str, kind: str) -> None:
+    planted(tmp_path)
+    (tmp_path / f"numpy-{numpy}.dist-info").mkdir()
+    (tmp_path / f"numpy-{numpy}.dist-info/METADATA").write_text("Name: numpy\n")
+    (tmp_path / "near/thing.py").write_text("from near import fast\n")
+    (tmp_path / "near/fast.abi3.so").write_text(strings)
+    with (tmp_path / "near_by-1.0.dist-info/RECORD").open("a") as record:
+        record.write(f"near/fast.abi3.so,,{len(strings)}\n")
+    head = (tmp_path / "near_by-1.0.dist-info/METADATA").read_text()
+    (tmp_path / "near_by-1.0.dist-info/METADATA").write_text(
+        head.replace("Requires-Dist: far", "Requires-Dist: numpy>=1\nRequires-Dist: far")
+    )
+    found = seen(tmp_path)
+    assert (found and (found.kind, found.path, found.pin)) == ((kind, f"{tmp_path}/near/fast.abi3.so", "near-by==1.0") if kind else None)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "version", "refused"),
+    [
+        (">=4.10.0", "4.9.1", True),
+        (">=4.10.0", "4.10", False),
+        ("<2", "2.0.0", True),
+        ("<2", "1.99", False),
+        ("<6.0.0dev,>=3.20.3,!=4.21.*", "5.29.6", False),
+        ("<6.0.0dev,>=3.20.3", "3.19.6", True),
+        ("==3.2.0", "3.2", False),
+        ("==3.*", "2.1", False),  # left to the rules
+        ("<=0.6.0,>=0.6.0", "0.6.0", False),
+        (">1", "1.0.1", False),
+        ("~=1.2", "1.1", False),
+        ("", "1", False),
+        (">=1", "unknown", False),
+    ],
+)
+def test_what_refuses_a_version(bounds: str, version: str, refused: bool) -> None:
+    assert refuses(bounds, version) is refused

@@ -1,6 +1,6 @@
 """The X-ray of the target's libraries. Runs under gpudoctor's interpreter with -I -S, for its package gpudoctor.elf, and loads no library.
 
-Arguments: --executable PATH, --root DIR, --path ENTRY..., --framework NAME HOME CUDA CUDNN, --absent FRAMEWORK MODULES, --shadowed MODULES, --file PATH,
+Arguments: --executable PATH, --root DIR, --path ENTRY..., --framework NAME HOME CUDA CUDNN, --absent FRAMEWORK MODULES, --shadowed MODULE FILE, --file PATH,
 --variable NAME VALUE (instead of its own), --own-variables (of those in the list below it takes none of its own), --mapped PATH (open once Python has started).
 """
 
@@ -36,7 +36,7 @@ def main():
         environ = {name: value for name, value in environ.items() if name not in OWN}
     environ.update(given("--variable", 2))
     task = examine.Task(given("--executable")[0], given("--path"), environ, (given("--root") or ["/"])[0])
-    task.shadowed = frozenset((given("--shadowed") or [""])[0].split(",")) - {""}
+    task.shadowed = dict(given("--shadowed", 2))
     task.mapped = given("--mapped")
     task.absent = dict(given("--absent", 2))
     task.frameworks = [WantedFramework(*values) for values in given("--framework", 4)]

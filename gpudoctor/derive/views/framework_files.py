@@ -7,7 +7,7 @@ from gpudoctor.derive.libraries import DRIVER, damaged_libraries, missing_librar
 from gpudoctor.derive.unknown import NO_GPU, known, not_applicable
 from gpudoctor.derive.views.view import SubjectView
 from gpudoctor.frameworks import FrameworkSpec, spec_of
-from gpudoctor.snapshot import Asking, Damage, Framework, FrameworkLibraries, LibraryUse, Missing, UnresolvedSymbol
+from gpudoctor.snapshot import Asking, Damage, Framework, FrameworkLibraries, LibraryUse, Missing, UnfitModule, UnresolvedSymbol
 
 
 class FrameworkFiles(SubjectView):
@@ -90,9 +90,19 @@ class FrameworkFiles(SubjectView):
         return next(iter(self._examined.absent_modules), None) if self._examined else None
 
     @property
-    def shadowed_module(self) -> Damage | None:
-        """The module of the standard library that its import asks for and that another file shadows."""
-        return next(iter(self._examined.shadowed_modules), None) if self._examined else None
+    def absent_modules(self) -> tuple[Damage, ...]:
+        """The same, and the packages that are not installed and that others require which it requires."""
+        return self._examined.absent_modules if self._examined else ()
+
+    @property
+    def shadowed_modules(self) -> tuple[Damage, ...]:
+        """The modules of the standard library that its import asks for and that other files shadow."""
+        return self._examined.shadowed_modules if self._examined else ()
+
+    @property
+    def unfit_module(self) -> UnfitModule | None:
+        """The module of a required package at which its import fails, although it is there."""
+        return next(iter(self._examined.unfit_modules), None) if self._examined else None
 
     @property
     def _examined(self) -> FrameworkLibraries | None:

@@ -150,6 +150,7 @@ FAMILIES: dict[str, dict[str, tuple[str, ...]]] = {
         "mkl_version_incompatible": ("frameworks", "smoke"),
         "python_32bit": (),
         "msvc_redistributable_missing": ("windows",),
+        "packages_overwrite_each_other": (),
     },
     "state": {
         "cuda_visible_devices_masked": ("visible_devices", "variables"),

@@ -25,6 +25,12 @@ def variant(package: Package, label: str, oldest_cuda: str) -> Package:
     return replace(package, files={**package.files, f"{package.name}-{package.version}.dist-info/variant.json": text})
 
 
+def recorded(package: Package) -> Package:
+    """A package with the RECORD that an installer writes."""
+    rows = "".join(f"{path},sha256=,{len(text)}\n" for path, text in package.files.items())
+    return replace(package, files={**package.files, f"{package.name}-{package.version}.dist-info/RECORD": rows})
+
+
 TF_2_15 = requiring(tensorflow("2.15.1", "12.2", "8"), "keras<2.16,>=2.15.0", "numpy<2.0.0,>=1.23.5")
 TF_2_17 = requiring(
     tensorflow("2.17.0", "12.3", "8"), "numpy<2.0.0,>=1.26.0; python_version >= '3.12'", "numpy<2.0.0,>=1.23.5; python_version <= '3.11'"
@@ -151,6 +157,18 @@ RECIPES: dict[str, Recipe] = {
         tensorflow("2.18.0", "12.5.1", "9"),
         roots=("two-copies-of-framework",),
         verdict="degraded",
+    ),
+    "xgboost-over-its-cpu-build": having(
+        "xgboost and xgboost-cpu, which hold the same files; the one without CUDA was installed last",
+        TORCH,
+        *WHEELS,
+        recorded(Package("xgboost", "3.0.5", {"xgboost/__init__.py": "# with CUDA\n"})),
+        recorded(Package("xgboost_cpu", "3.0.5", {"xgboost/__init__.py": "# without\n"})),
+        roots=("packages-overwrite-each-other",),
+        verdict="degraded",
+    ),
+    "xgboost-alone": having(
+        "only the one with CUDA", TORCH, *WHEELS, recorded(Package("xgboost", "3.0.5", {"xgboost/__init__.py": "# with CUDA\n"}))
     ),
     "xformers-for-another-torch": having(
         "xformers is pinned to a torch that is no longer there",

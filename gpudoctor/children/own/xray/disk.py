@@ -23,6 +23,7 @@ HEADERS = {
     "nccl": ("nccl.h", ("NCCL_MAJOR", "NCCL_MINOR", "NCCL_PATCH")),
 }
 _HEADER_BYTES = 8192
+MODULES = (".py", ".so")
 DANGLING = -1
 """The size of a link to a file that does not exist."""
 
@@ -69,22 +70,46 @@ class Disk:
 
     def text(self, path: str, limit: int = 1 << 20) -> str:
         """The beginning of a text file; empty if it cannot be read."""
+        return self.data(path, limit).decode("utf-8", "replace")
+
+    def data(self, path: str, limit: int) -> bytes:
+        """The beginning of a file; empty if it cannot be read."""
         try:
             descriptor = os.open(self._place(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except (OSError, ValueError):
-            return ""
+            return b""
         try:
-            return os.read(descriptor, limit).decode("utf-8", "replace")
+            return os.read(descriptor, limit)
         except OSError:
-            return ""
+            return b""
         finally:
             os.close(descriptor)
 
+    def size(self, path: str) -> int | None:
+        """The bytes of a file; None if it cannot be looked at."""
+        try:
+            return os.stat(self._place(path)).st_size
+        except (OSError, ValueError):
+            return None
+
+    def unloadable(self, path: str) -> tuple[str, str] | None:
+        """Why no process here can load an extension module: a kind of damage and its words; None if one can, or it cannot be read."""
+        try:
+            elf = file.read(self._place(path))
+        except OSError:
+            return None
+        except file.NotElf as refused:
+            return refused.kind, refused.reason
+        return None if elf.machine == os.uname().machine else ("not-elf", f"compiled for {elf.machine}")
+
     def sizes(self, folder: str) -> dict[str, int] | None:
-        """The sizes of the files in a folder by name, DANGLING for a link to nothing; empty if there is no such folder, None if it cannot be read."""
+        """The sizes of the modules in a folder by name, DANGLING for a link to nothing, and 0 for everything else there, which takes no time.
+
+        Empty if there is no such folder, None if it cannot be read.
+        """
         try:
             with os.scandir(self._place(folder)) as entries:
-                return {entry.name: _size(entry) for entry in entries}
+                return {entry.name: _size(entry) if entry.name.endswith(MODULES) else 0 for entry in entries}
         except (FileNotFoundError, NotADirectoryError):
             return {}
         except (OSError, ValueError):
@@ -96,6 +121,13 @@ class Disk:
             return tuple(file.read(self._place(path)).needed)
         except (OSError, file.NotElf):
             return ()
+
+    def start(self, folder: str, name: str) -> str:
+        """The file that an import of a module runs if it takes it from a folder; empty if it has none that is Python."""
+        names = self.names(folder)
+        if name in names and "__init__.py" in self.names(f"{folder}/{name}"):
+            return f"{folder}/{name}/__init__.py"
+        return f"{folder}/{name}.py" if f"{name}.py" in names else ""
 
     def finds(self, module: str) -> bool:
         """Whether a module is in a folder of sys.path; true if something else than these folders may have it.

@@ -11,7 +11,7 @@ from gpudoctor.children.own.xray.components import component
 from gpudoctor.children.own.xray.disk import Disk
 from gpudoctor.children.own.xray.extensions import extensions
 from gpudoctor.children.own.xray.patient import Around, Patient, damage, missing, nearby, places
-from gpudoctor.children.own.xray.python_files import asking, hole
+from gpudoctor.children.own.xray.python_files import UNFIT, Hole, asking, holes
 from gpudoctor.children.own.xray.unresolved import unresolved
 from gpudoctor.children.own.xray.wanted import WantedFramework, loading
 from gpudoctor.elf.loader import Loader, Setting
@@ -33,8 +33,8 @@ class Task:
         self.frameworks: list[WantedFramework] = []
         self.mapped: list[str] = []
         """Libraries that something opens while Python starts."""
-        self.shadowed: frozenset[str] = frozenset()
-        """The modules of the standard library that other files shadow."""
+        self.shadowed: dict[str, str] = {}
+        """The files that shadow modules of the standard library, by module."""
         self.absent: dict[str, str] = {}
         """By framework: the modules of packages that it requires and that are not installed, with commas."""
 
@@ -149,20 +149,31 @@ def _framework(shared: Around, wish: WantedFramework, environ: Mapping[str, str]
 def _holes(shared: Around, said: dict[str, Any], wish: WantedFramework, absent: str) -> dict[str, Any]:
     """What the import of the framework's Python files lacks: one of them, or a module of another package."""
     spec = spec_of(wish.name)
-    found = hole(shared.disk, wish.home, spec, frozenset(filter(None, absent.split(","))))
-    if found is None:
-        return {}
+    found = holes(shared.disk, wish.home, spec, frozenset(filter(None, absent.split(","))))
+    first = next(iter(found), None)
+    if first is not None and first.kind in UNFIT:
+        return {"unfit_modules": [_unfit(first)]}
     library = spec.plugin.library if spec.plugin else ""
-    of_library = library and found.path.startswith(f"{os.path.dirname(wish.home)}/{library}/")
-    owners = [found.owner or library] if found.owner or of_library else []
-    lacking = damage(found.path or found.module, found.kind, found.why, owners) | {"asked_by": found.asked_by}
-    return {"broken": [*said.get("broken", ()), lacking]} if found.path else {"absent_modules": [lacking]}
+    lacking = []
+    for one in found:
+        of_library = library and one.path.startswith(f"{os.path.dirname(wish.home)}/{library}/")
+        owners = [one.owner or library] if one.owner or of_library else []
+        lacking.append(damage(one.path or one.module, one.kind, one.why, owners) | {"asked_by": one.asked_by})
+    if first is not None and first.path:
+        return {"broken": [*said.get("broken", ()), *lacking]}
+    return {"absent_modules": lacking} if lacking else {}
 
 
-def _shadowed(shared: Around, wish: WantedFramework, modules: frozenset[str]) -> dict[str, Any]:
-    """The first module of the standard library that the framework's import asks for and that another file shadows."""
-    asked = asking(shared.disk, wish.home, spec_of(wish.name), modules) if modules else None
-    return {"shadowed_modules": [damage(asked.module, asked.kind, asked.why, []) | {"asked_by": asked.asked_by}]} if asked else {}
+def _unfit(found: Hole) -> dict[str, Any]:
+    refusal = {"requirement": found.refusal.requirement, "required_by": found.refusal.by} if found.refusal else {}
+    said = {"type": "unfit-module", "module": found.module, "path": found.path, "kind": found.kind, "why": found.why}
+    return {**said, "asked_by": found.asked_by, "owner": found.pin, **refusal}
+
+
+def _shadowed(shared: Around, wish: WantedFramework, shadows: Mapping[str, str]) -> dict[str, Any]:
+    """The modules of the standard library that the framework's import asks for and that other files shadow."""
+    asked = asking(shared.disk, wish.home, spec_of(wish.name), shadows) if shadows else []
+    return {"shadowed_modules": [damage(one.module, one.kind, one.why, []) | {"asked_by": one.asked_by} for one in asked]} if asked else {}
 
 
 def _broken(patient: Patient, path: str) -> None:

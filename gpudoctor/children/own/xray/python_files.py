@@ -8,23 +8,44 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from gpudoctor.children.own.xray.disk import DANGLING, Disk
-from gpudoctor.children.own.xray.required_files import GONE, RECORD_BYTES, DamageWords, Required, module, normal_name, recorded_files
+from gpudoctor.children.own.xray.required_files import (
+    GONE,
+    RECORD_BYTES,
+    DamageWords,
+    Refusal,
+    Required,
+    module,
+    normal_name,
+    recorded_files,
+    shortened,
+)
 from gpudoctor.frameworks.spec import BuildFile, FrameworkSpec
 
 """The RECORD of TensorFlow, the longest, takes 2 MB."""
 _IMPORT = re.compile(
-    r"^(?:import[ \t]+(?P<modules>[^\n#;]+)|from[ \t]+(?P<module>[.\w]+)[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^\n#;]+))", re.MULTILINE
+    r"^(?:import[ \t]+(?P<modules>[^\n#;]+)|from[ \t]+(?P<module>[.\w]+)[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^\n#;]+)"
+    r"|try:\n[ \t]+import[ \t]+(?P<tried>[.\w]+)[^\n]*\n(?:[ \t]+\w+ = [^\n]*\n)*except ModuleNotFoundError\b)",
+    re.MULTILINE,
 )
-"""A statement that is not indented: no `try` or `if` is around it."""
+"""A statement that is not indented: no `if` is around it, and no `try` but one that only excuses a module that is absent."""
 _STANDARD = sys.stdlib_module_names | {"distutils", "imp", "asyncore", "asynchat", "smtpd"}
 """Modules of this Python and of earlier ones, which the examined one may have."""
 _CERTAIN = {"numpy": ("numpy._core.multiarray", "numpy.core.multiarray")}
 """What the import of a package needs although no statement at its module level says so: NumPy's are below an `else`, and a `try` that raises again."""
 _ASSIGNED = re.compile(r"^(\w+)[ \t]*(?::[^=\n]*)?=", re.MULTILINE)
+_DYNAMIC = re.compile(
+    r"import[ \t]*\(?\*|^def __getattr__|^__getattr__|(?:globals|vars|locals)\(\)(?:\[|\.update|\.setdefault)|=[ \t]*globals\(\)$"
+    r"|^[ \t]*exec\(|sys\.modules\[|\battach\(",
+    re.MULTILINE,
+)
+"""What makes names of a module that its text need not have."""
+UNFIT = ("lacks-name", "another-numpy", "shadowed-package")
+"""Kinds of modules that are there and are not what the import needs."""
+FOR_NUMPY_1 = ("another-numpy", "compiled for NumPy 1")
 _ONLY_TREE = 0x400  # PyCF_ONLY_AST
 _WORD = re.compile(r"[^\W\d]\w*")
 
@@ -41,6 +62,12 @@ class Hole(NamedTuple):
     """Empty for an absent package that the import does not ask for."""
     owner: str = ""
     """The required distribution that the file belongs to, or of an absent module the one that imports it; empty if it is the framework's."""
+    pin: str = ""
+    """Of a module that does not fit: its distribution, as name==version."""
+    refusal: Refusal | None = None
+
+
+_NONE = Hole("", "", "", "", "")
 
 
 class Package:
@@ -65,7 +92,7 @@ class Package:
             if folder not in folders:
                 folders[folder] = self._disk.sizes(f"{self._site}/{folder}")
             there = folders[folder]
-            if there is not None and (problem := self._problem(path, there, name, size)):
+            if there is not None and there.get(name) != size and (problem := self._problem(path, there, name, size)):
                 found[path] = problem
         return found
 
@@ -87,22 +114,9 @@ class Package:
             return None if f"{name[:-3]}.pyc" in there else GONE
         if actual == DANGLING:
             return "dangling-link", "a link to a file that does not exist"
-        if actual >= size or not name.endswith(".py"):
-            return None
-        if not actual:
-            return "empty", "an empty file"
-        return None if self._compiles(path) else ("truncated", f"{actual:,} of {size:,} bytes, and no valid Python")
+        return shortened(actual, size, lambda: self._disk.text(f"{self._site}/{path}", RECORD_BYTES)) if name.endswith(".py") else None
 
-    def _compiles(self, path: str) -> bool:
-        try:
-            compile(self._disk.text(f"{self._site}/{path}", RECORD_BYTES), path, "exec", dont_inherit=True)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return False
-        return True
-
-    def first_hole(
-        self, start: tuple[str, ...], lost: dict[str, DamageWords], absent: frozenset[str], shadowed: frozenset[str] = frozenset()
-    ) -> Hole | None:
+    def first_hole(self, start: tuple[str, ...], lost: dict[str, DamageWords], absent: frozenset[str]) -> Hole | None:
         """The first of these files and modules that the imports of the modules `start` ask for at module level, in the order of the statements.
 
         If a package is absent, so may be modules that are not named after it: absl of absl-py.
@@ -117,37 +131,113 @@ class Package:
             elif name not in seen:
                 seen.add(name)
                 path = self._path(name)
-                found = self._wrong(name, path, lost, absent, shadowed)
+                found = self._wrong(name, path, lost, absent)
                 if found is not None and self._imports_it(asker, around, name):
                     return found._replace(asked_by=asker)
                 if found is not None:
                     seen.discard(name)  # another file may have it in a statement
                 elif path.endswith(".py"):
                     inside = name if path.endswith("/__init__.py") else name.rpartition(".")[0]
+                    if (unmet := self._unmet(self._at(path), inside)) is not None:
+                        return unmet
                     waiting.append((self._at(path), inside, self._imports(path, inside)))
                     certain = next(filter(self._path, _CERTAIN.get(name, ())), "")
                     waiting.append(("", "", _with_parents(certain)))
+                elif self._required and path in self._required.for_numpy_1:
+                    return Hole(name, path, *FOR_NUMPY_1, waiting[-1][0] if waiting else "")
                 elif library := self._required.unlinked(self._at(path)) if self._required and path else "":
                     return Hole(name, library, *lost[library], self._at(path))
         return None
 
-    def _wrong(self, name: str, path: str, lost: dict[str, DamageWords], absent: frozenset[str], shadowed: frozenset[str]) -> Hole | None:
-        """What is wrong with the file of a module, or with a module of another package or of Python, if something is."""
-        if name in shadowed:
-            return Hole(name, "", "shadowed", "another file shadows it", "")
+    def _wrong(self, name: str, path: str, lost: dict[str, DamageWords], absent: frozenset[str]) -> Hole | None:
+        """What is wrong with the file of a module, or with a module of another package, if something is."""
         if name not in absent and path in lost:
             return Hole(name, self._at(path), *lost[path], "")
-        if name in absent or (absent and not self._exists(name)):
+        optional = self._required.optional if self._required else ()
+        if name.partition(".")[0] not in optional and (name in absent or (absent and not self._exists(name))):
             return Hole(name, "", "missing", "its package is not installed", "")
         return None
 
     def _imports_it(self, asker: str, around: str, name: str) -> bool:
         """Whether a file imports a module in a statement, not in a text that it holds; if our own Python cannot parse it, every module of the standard library counts."""
-        try:
-            tree = compile(self._disk.text(asker), asker, "exec", _ONLY_TREE, dont_inherit=True) if asker else None
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return name in _STANDARD
-        return tree is None or name in _imported(_stated(tree), around, self._path)
+        tree = _tree(self._disk.text(asker), asker) if asker else None
+        return (tree is None and (not asker or name in _STANDARD)) or (
+            tree is not None and name in _imported(_stated(tree), around, self._path)
+        )
+
+    def uses(self, name: str, shadows: Mapping[str, str]) -> list[Hole]:
+        """The first use of each shadowed module by the import of `name`, or the first that fails."""
+        found: dict[str, Hole] = {}
+        for path, _ in self._files(name, frozenset(shadows)):
+            source = self._disk.text(path)
+            asked = [one for one in shadows if one in source and found.get(one, _NONE).kind != "lacks-name"]
+            tree = _tree(source, path) if asked else None
+            for one in asked:
+                names = names_used(tree, one)
+                if names is None:
+                    continue
+                lacking = self._lacking(shadows[one], names)
+                if lacking or one not in found:
+                    found[one] = Hole(one, "", "lacks-name" if lacking else "shadowed", lacking or "another file shadows it", path)
+        return list(found.values())
+
+    def _lacking(self, file: str, names: list[str]) -> str:
+        """What a file certainly lacks that is used of it, in words; empty if nothing, or if it is not Python."""
+        file = f"{file}/__init__.py" if self._disk.exists(f"{file}/__init__.py") else file
+        source = self._disk.text(file) if file.endswith(".py") else ""
+        if source and _tree(source, file) is None:
+            return "it is not valid Python"
+        beside = self._disk.names(os.path.dirname(file)) if file.endswith("/__init__.py") else []
+        stems = {entry.partition(".")[0] for entry in beside}
+        lacking = next((name for name in names if name not in stems and lacks(source, name)), "") if file.endswith(".py") else ""
+        return f"it does not define {lacking}" if lacking else ""
+
+    def _files(self, name: str, without: frozenset[str]) -> Iterator[tuple[str, str]]:
+        """The Python files that the import of a module runs, each with its package, in this order; `without` are not followed."""
+        seen = set(without)
+        waiting = [iter((name,))]
+        while waiting:
+            one = next(waiting[-1], None)
+            if one is None:
+                waiting.pop()
+            elif one not in seen:
+                seen.add(one)
+                path = self._path(one)
+                if path.endswith(".py"):
+                    inside = one if path.endswith("/__init__.py") else one.rpartition(".")[0]
+                    yield self._at(path), inside
+                    waiting.append(self._imports(path, inside))
+                    waiting.append(_with_parents(next(filter(self._path, _CERTAIN.get(one, ())), "")))
+
+    def _unmet(self, path: str, around: str) -> Hole | None:
+        """A name that a file imports from a module of a refused version, or of one that is shadowed, and that is not in that one's text."""
+        if self._required is None or not (self._required.refused or self._required.shadows):
+            return None
+        suspects, shadows = self._required.suspects, self._required.shadows
+        source = self._disk.text(path)
+        if not any(name in source for name in (*suspects, *shadows)):
+            return None
+        tree = _tree(source, path)
+        for name, (file, owner) in shadows.items():
+            used = names_used(tree, name) if name in source else None
+            if used is not None and (why := self._lacking(file, used)):
+                return Hole(name, file, "shadowed-package", why, path, owner)
+        for origin, names in _stated(tree):
+            whole = resolved(origin, around)
+            top = whole.partition(".")[0]
+            if top in suspects and top not in shadows:
+                file = self._path(whole)
+                lacking = next(
+                    (
+                        name
+                        for name in names
+                        if file.endswith(".py") and not self._path(f"{whole}.{name}") and lacks(self._disk.text(self._at(file)), name)
+                    ),
+                    "",
+                )
+                if lacking:
+                    return Hole(f"{whole}.{lacking}", self._at(file), "lacks-name", f"it does not define {lacking}", path)
+        return None
 
     def _path(self, name: str) -> str:
         """The file of a module of the packages, below the folder that holds them; without a RECORD, if it is there; otherwise empty."""
@@ -190,17 +280,32 @@ Statement = tuple[str, tuple[str, ...]]
 def _read(source: str) -> Iterator[Statement]:
     """Read the statements by their form, also those in texts: of a thousand files, parsing takes seconds."""
     for found in _IMPORT.finditer(source):
-        names = found["modules"] or re.sub(r"#[^\n]*", "", found["names"]).strip("()")
+        names = found["modules"] or found["tried"] or re.sub(r"#[^\n]*", "", found["names"]).strip("()")
         yield found["module"] or "", tuple(name.strip().partition(" ")[0] for name in names.split(","))
+
+
+def _tree(source: str, path: str) -> Any:
+    """The file as Python parses it; None if our own Python cannot."""
+    try:
+        return compile(source, path, "exec", _ONLY_TREE, dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def _stated(tree: Any) -> Iterator[Statement]:
     """The same of a file that was parsed."""
-    for statement in tree.body:
+    for statement in _unconditional(tree):
         kind = type(statement).__name__
         if kind in {"Import", "ImportFrom"}:
             origin = "." * statement.level + (statement.module or "") if kind == "ImportFrom" else ""
             yield origin, tuple(one.name for one in statement.names)
+
+
+def _unconditional(tree: Any) -> Iterator[Any]:
+    """The statements of a file at module level, and the first of each `try` that only excuses a module that is absent."""
+    for statement in tree.body if tree is not None else ():
+        excused = [getattr(handler.type, "id", "") for handler in statement.handlers] if type(statement).__name__ == "Try" else []
+        yield statement.body[0] if excused == ["ModuleNotFoundError"] else statement
 
 
 def _imported(statements: Iterable[Statement], around: str, is_module: Callable[[str], object]) -> Iterator[str]:
@@ -209,11 +314,69 @@ def _imported(statements: Iterable[Statement], around: str, is_module: Callable[
             for name in names:
                 yield from _with_parents(name)
             continue
-        dots = len(origin) - len(origin.lstrip("."))
-        base = ".".join(around.split(".")[: around.count(".") + 2 - dots]) if dots else ""
-        whole = ".".join(filter(None, (base, origin[dots:])))
+        whole = resolved(origin, around)
         yield from _with_parents(whole)
         yield from filter(is_module, (f"{whole}.{name}" for name in names))
+
+
+def names_used(tree: Any, module: str) -> list[str] | None:
+    """What a file uses of a module while it is imported itself, outside of functions and conditions; None if it does not import the module there."""
+    imported, names, aliases = False, [], set()
+    below = f"{module}."
+    for statement in _unconditional(tree):
+        kind = type(statement).__name__
+        if kind == "Import":
+            for one in statement.names:
+                if one.name == module or one.name.startswith(below):
+                    imported = True
+                    names += [one.name[len(below) :].partition(".")[0]] if one.name != module else []
+                    aliases |= {module} if one.asname is None else {one.asname} if one.name == module else set()
+        elif kind == "ImportFrom" and not statement.level and f"{statement.module}.".startswith(below):
+            imported = True
+            names += (
+                [one.name for one in statement.names] if statement.module == module else [statement.module[len(below) :].partition(".")[0]]
+            )
+    if not imported:
+        return None
+    if aliases:
+        names += [node.attr for node in _at_import(tree) if type(node).__name__ == "Attribute" and getattr(node.value, "id", "") in aliases]
+    return names
+
+
+_LATER = {
+    "FunctionDef": ("decorator_list", "args"),
+    "AsyncFunctionDef": ("decorator_list", "args"),
+    "Lambda": ("args",),
+    "arguments": ("defaults", "kw_defaults"),
+    "If": ("test",),
+    "Try": (),
+    "TryStar": (),
+    "IfExp": ("test",),
+}
+"""What of a statement or an expression is certainly evaluated when the file is imported; of the others all."""
+
+
+def _at_import(node: Any) -> Iterator[Any]:
+    """The parts of a syntax tree that are evaluated when the file is imported."""
+    yield node
+    kind = type(node).__name__
+    for field in _LATER.get(kind, node._fields):
+        value = getattr(node, field, None)
+        for one in value if isinstance(value, list) else (value,):
+            if field != "annotation" and hasattr(one, "_fields"):
+                yield from _at_import(one)
+
+
+def resolved(origin: str, around: str) -> str:
+    """The module of a `from` statement in the package `around`; empty for an `import`."""
+    dots = len(origin) - len(origin.lstrip("."))
+    base = ".".join(around.split(".")[: around.count(".") + 2 - dots]) if dots else ""
+    return ".".join(filter(None, (base, origin[dots:])))
+
+
+def lacks(source: str, name: str) -> bool:
+    """Whether a module certainly does not define a name: its text does not have the word, and makes no names at run time."""
+    return name != "*" and not _DYNAMIC.search(source) and re.search(rf"\b{re.escape(name)}\b", source) is None
 
 
 def _with_parents(name: str) -> Iterator[str]:
@@ -248,29 +411,43 @@ def unstartable(disk: Disk, home: str, name: str) -> Hole | None:
     return None if starts or there is None else Hole(name, f"{home}/__init__.py", "missing", "nothing in its folder can be imported", "")
 
 
-def hole(disk: Disk, home: str, spec: FrameworkSpec, absent: frozenset[str]) -> Hole | None:
-    """The first file or module that the import of the framework in the folder `home` lacks; of what only later imports need, a package that is absent.
+def holes(disk: Disk, home: str, spec: FrameworkSpec, absent: frozenset[str]) -> list[Hole]:
+    """What the import of the framework in the folder `home` lacks: the first file or module, and all packages that are absent and that others require.
 
     `absent` are the modules of packages that it requires and that are not installed.
     """
     if start := unstartable(disk, home, spec.name):
-        return start
+        return [start]
     package = _package(disk, home, spec)
-    required = Required(disk, _distributions(spec))
+    required = Required(disk, _distributions(spec), spec.optional)
     lost = (package.unstated(spec.build) if spec.build else {}) | package.lost() | required.lost
     absent |= frozenset(name.replace("-", "_") for name in required.absent)
     stating = (module(file) for file, _ in (spec.version_files[name] for name in spec.distributions[:1] if name in spec.version_files))
-    found = package.beside(required).first_hole((spec.name, *stating), lost, absent) if lost or absent else None
+    wrong = lost or absent or required.refused or required.for_numpy_1 or required.shadows
+    found = package.beside(required).first_hole((spec.name, *stating), lost, absent) if wrong else None
+    others = [Hole(name, "", "missing", "its package is not installed", "", by) for name, by in required.absent.items()]
     if found is None:
-        return next((Hole(name, "", "missing", "its package is not installed", "", by) for name, by in required.absent.items()), None)
-    return found._replace(owner=required.owners.get(found.path or found.asked_by, ""))
+        return others
+    owner = required.owners.get(found.path or found.asked_by, "")
+    if found.kind in UNFIT:
+        owner = owner or found.owner
+        return [found._replace(owner=owner, pin=required.pin(owner), refusal=required.refused.get(owner))]
+    others = [other for other in others if other.module.replace("-", "_") != found.module.partition(".")[0]] if not found.path else []
+    return [found._replace(owner=owner), *others]
 
 
-def asking(disk: Disk, home: str, spec: FrameworkSpec, modules: frozenset[str]) -> Hole | None:
-    """The first of these modules of the standard library that the import of the framework asks for, itself or through another one."""
-    package = _package(disk, home, spec)
-    own = package.first_hole((spec.name,), {}, frozenset(), modules)
-    return own or package.with_library().first_hole((spec.name,), {}, frozenset(), modules)
+def hole(disk: Disk, home: str, spec: FrameworkSpec, absent: frozenset[str]) -> Hole | None:
+    """The first of them; None if there is none."""
+    return next(iter(holes(disk, home, spec, absent)), None)
+
+
+def asking(disk: Disk, home: str, spec: FrameworkSpec, shadows: Mapping[str, str]) -> list[Hole]:
+    """How the import of the framework asks for modules of the standard library, by the paths of the files that shadow them.
+
+    Of those whose file lacks something that is used while modules are imported, this is said; of the others, which module asks first.
+    """
+    required = Required(disk, _distributions(spec), spec.optional)
+    return _package(disk, home, spec).with_library().beside(required).uses(spec.name, shadows)
 
 
 def _package(disk: Disk, home: str, spec: FrameworkSpec) -> Package:

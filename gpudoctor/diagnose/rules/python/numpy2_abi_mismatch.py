@@ -9,7 +9,7 @@ from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.frameworks import stack_of
 from gpudoctor.matrix import FrameworkRelease
-from gpudoctor.snapshot import Distribution
+from gpudoctor.snapshot import Distribution, UnfitKind
 
 
 @rule("GD605", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, on_cpu_too=True, impact=Impact.AT_RISK)
@@ -32,6 +32,7 @@ def numpy2_abi_mismatch(framework: FrameworkView) -> Problems:
     bounded = violations_for(numpy2_abi_mismatch.name, framework)
     compiled = _compiled(framework)
     if not bounded and not compiled:
+        yield from _at_a_required_package(framework, found)
         return
     label = (compiled[0][0] if compiled else bounded[0].demand.by).label
     yield Problem(
@@ -47,6 +48,19 @@ def numpy2_abi_mismatch(framework: FrameworkView) -> Problems:
             *_built_for_numpy_2(framework),
         ),
     )
+
+
+def _at_a_required_package(framework: FrameworkView, numpy: Evidence) -> Problems:
+    """Yield that a package which the framework requires is compiled for NumPy 1; where its version is refused, that is said by the rule about requirements."""
+    module = framework.unfit_module
+    if module is not None and module.kind is UnfitKind.ANOTHER_NUMPY and not module.requirement:
+        label = module.owner.replace("==", " ")
+        yield Problem(
+            message=f"{label} is compiled for NumPy 1, but NumPy {numpy.value} is installed: `import {framework.name}` fails.",
+            title="Required package is compiled for NumPy 1, but NumPy 2 is installed",
+            evidence=(numpy, Evidence(f"NumPy that {label} is compiled for", "1", module.path)),
+            fixes=(install_fix("Downgrade NumPy to 1.x", framework.environment.observed.python, "numpy<2"),),
+        )
 
 
 def _compiled(framework: FrameworkView) -> list[tuple[Distribution, FrameworkRelease]]:

@@ -25,10 +25,10 @@ from gpudoctor.diagnose.advice.requirements import (
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.diagnose.rules.python.failed_import import failed_import
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
-from gpudoctor.findings.naming import agree, few, first
+from gpudoctor.findings.naming import agree, few, first, joined
 from gpudoctor.frameworks import NVIDIA_PACKAGES, framework_of, spec_of, stack_of
 from gpudoctor.matrix import FrameworkRelease
-from gpudoctor.snapshot import Distribution, Missing
+from gpudoctor.snapshot import Distribution, Missing, UnfitKind
 from gpudoctor.snapshot.distributions import with_extras
 
 _OF_VERSIONS = frozenset({"package-requirement-conflict", "numpy2-abi-mismatch", "protobuf-mismatch", "keras3-mismatch"})
@@ -46,6 +46,7 @@ def package_requirement_conflict(environment: EnvironmentView) -> Problems:
         for violation in stack.violations
         if _is_own(violation, stack) and (violation.demand.by.name, violation.found.name) not in refused
     ]
+    told = set[str]()
     for found in dict.fromkeys(violation.found for violation in violations):
         of_package = [violation for violation in violations if violation.found == found]
         problem = Problem(
@@ -54,7 +55,13 @@ def package_requirement_conflict(environment: EnvironmentView) -> Problems:
             evidence=(as_evidence(found), *requirements(of_package)),
             fixes=(*_install_within_bounds(found, of_package, environment), *_install_another(found, of_package, environment)),
         )
+        unfit = next((view for view in environment.frameworks if _is_unfit(view, found.name)), None)
+        if unfit is not None:
+            told.add(unfit.name)
+            yield _failing_at_version(problem, unfit)
+            continue
         yield _with_failed_import(problem, {violation.demand.by.name for violation in of_package}, environment)
+    yield from _unfit(environment, told)
     for contradiction in stack.contradictions:
         if not contradiction.name.startswith(NVIDIA_PACKAGES):
             yield contradictory(contradiction, environment)
@@ -70,6 +77,47 @@ def package_requirement_conflict(environment: EnvironmentView) -> Problems:
     yield from _absent_further(environment)
     yield from _without_library(environment)
     yield from lacking(environment)
+
+
+def _is_unfit(framework: FrameworkView, name: str) -> bool:
+    """Return whether the import of a framework is known to fail since a distribution has another version."""
+    module = framework.unfit_module
+    return module is not None and module.kind is not UnfitKind.SHADOWED_PACKAGE and module.owner.partition("==")[0] == name
+
+
+def _unfit(environment: EnvironmentView, told: set[str]) -> Problems:
+    """Yield, for each framework, the package of a version that it does not accept and that its import fails at; without those that were told."""
+    for framework in environment.frameworks:
+        module = framework.unfit_module
+        if module is None or not module.requirement or framework.name in told or module.kind is UnfitKind.SHADOWED_PACKAGE:
+            continue
+        if any(violation.found.name == module.owner.partition("==")[0] for violation in environment.stack.violations):
+            continue  # a more specific rule reports it
+        owner, by = module.owner.replace("==", " "), module.required_by.replace("==", " ")
+        problem = Problem(
+            message=f"{by} requires {module.requirement}, but {owner} is installed.",
+            evidence=(Evidence(f"{by} requires", module.requirement, "METADATA"),),
+            fixes=(install_fix(f"Install {module.requirement}", environment.observed.python, module.requirement),),
+        )
+        yield _failing_at_version(problem, framework)
+
+
+def _failing_at_version(problem: Problem, framework: FrameworkView) -> Problem:
+    """Return the problem as the error that it is if the framework's import fails at a module of that package."""
+    module = framework.unfit_module
+    if module is None:
+        return problem
+    asking = f"{module_file(module.asked_by)} imports {module.module}"
+    return msgspec.structs.replace(
+        problem,
+        message=f"{problem.message} `import {framework.name}` fails: {asking}, and {module_file(module.path)} is {module.why}."
+        if module.kind is UnfitKind.ANOTHER_NUMPY
+        else f"{problem.message} `import {framework.name}` fails: {asking}, which {module_file(module.path)} does not define.",
+        evidence=(*problem.evidence, Evidence(module.module, module.why, module.asked_by)),
+        severity=Severity.ERROR,
+        only_for=framework.name,
+        subject=framework.subject,
+    )
 
 
 def _is_own(violation: Violation, stack: Stack) -> bool:
@@ -169,31 +217,44 @@ def _hollow(environment: EnvironmentView) -> Problems:
 
 
 def _absent_further(environment: EnvironmentView) -> Problems:
-    """Yield, for each framework, a module that is not installed and that a package it requires imports: urllib3 of requests."""
+    """Yield, for each framework, the packages that are absent and that what it requires requires: urllib3 of requests."""
     itself, risks = {demand.by.name for demand in (*environment.stack.absent, *environment.stack.hollow)}, set[str]()
     for framework in environment.frameworks:
-        module = framework.absent_module if framework.observed.distribution not in itself else None
-        version = environment.versions.get(module.owner) if module is not None else None
-        if module is None or version is None:
+        modules = framework.absent_modules if framework.observed.distribution not in itself else ()
+        lacking: dict[str, list[str]] = {}
+        for one in modules:
+            if one.owner in environment.versions:
+                lacking.setdefault(f"{one.owner} {environment.versions[one.owner]}", []).append(one.path)
+        if not lacking:
             continue
-        by = f"{module.owner} {version}"
+        module, by = modules[0], joined(list(lacking))
+        absent = list(dict.fromkeys(path for paths in lacking.values() for path in paths))
         problem = Problem(
-            message=f"{by} requires {module.path}, which is not installed.",
+            message=f"{by} {agree(len(lacking), 'requires', 'require')} {few(absent)}, which {agree(len(absent), 'is', 'are')} not installed.",
             title=f"{framework.spec.title} lacks packages that it requires",
-            evidence=(Evidence(by, f"requires {module.path}", f"needed by {framework.label}"),),
-            fixes=(install_fix(f"Install what {by} requires", environment.observed.python, by.replace(" ", "==")),),
+            evidence=tuple(
+                Evidence(one, f"requires {few(paths)}", f"needed by {framework.label}") for one, paths in first(list(lacking.items()))
+            ),
+            fixes=(
+                install_fix(
+                    f"Install what {by} {agree(len(lacking), 'requires', 'require')}",
+                    environment.observed.python,
+                    *(one.replace(" ", "==") for one in lacking),
+                ),
+            ),
         )
+        more = f", nor {agree(len(absent), 'is', 'are')} {few(absent[1:])}" if absent[1:] else ""
         if module.asked_by:
             yield msgspec.structs.replace(
                 problem,
-                message=f"`import {framework.name}` fails: {module_file(module.asked_by)} of {by} imports {module.path}, which is not installed.",
+                message=f"`import {framework.name}` fails: {module_file(module.asked_by)} of {next(iter(lacking))} imports {module.path}, which is not installed{more}.",
                 severity=Severity.ERROR,
                 only_for=framework.name,
                 subject=framework.subject,
                 evidence=(Evidence("imports", module.path, module.asked_by),),
             )
-        elif not environment.keeps_other_requirements and module.path not in risks:
-            risks.add(module.path)
+        elif not environment.keeps_other_requirements and not risks.issuperset(absent):
+            risks.update(absent)
             yield problem
 
 

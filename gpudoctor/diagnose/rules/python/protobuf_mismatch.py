@@ -45,7 +45,9 @@ def protobuf_mismatch(framework: FrameworkView) -> Problems:
     if not violations:
         yield from (_too_new(part, protobuf, framework) for part in bounded if _refuses(protobuf, part))
         return
-    fails = stack.supposed or any(violation.older or _allows_old_code_only(violation) for violation in violations)
+    unfit = framework.unfit_module
+    seen = unfit is not None and unfit.owner.startswith("protobuf==")
+    fails = stack.supposed or seen or any(violation.older or _allows_old_code_only(violation) for violation in violations)
     wanted = accepted(violations)
     yield Problem(
         message=unmet_requirements(violations, stack),

@@ -41,7 +41,8 @@ def two_copies_of_framework(framework: FrameworkView) -> Problems:
         return
     apart = len({copy.where for copy in copies}) > 1 and framework.machine.observed.origin not in {TEXT, SUPPOSED}
     location = framework.observed.location
-    which = f"Python imports the copy in {location}" if apart and isinstance(location, str) else "they own the same files"
+    same = f"they own the same files{_lying(copies, packages)}"
+    which = f"Python imports the copy in {location}" if apart and isinstance(location, str) else same
     places = ", ".join(_place(copy) for copy in copies)
     imported = framework.machine.observed.origin == TEXT and len({copy.name for copy in copies}) == 1
     which = f"Python imports {copies[0].version}, and pip lists {copies[1].version}" if imported else which
@@ -52,6 +53,16 @@ def two_copies_of_framework(framework: FrameworkView) -> Problems:
         evidence=tuple(as_evidence(copy) for copy in copies if copy.version),
         fixes=_remove_first(framework, copies) if apart else _leave_out(framework, copies) or _reinstall_one(framework, copies),
     )
+
+
+def _lying(copies: list[Distribution], packages: Packages) -> str:
+    """Return whose files those of several copies in one folder are, as a clause; empty if unknown."""
+    pins = {f"{copy.name}=={copy.version}" for copy in copies}
+    group = next((group for group in packages.overwritten if pins.issuperset(group.owners)), None)
+    whose = [pin for pin, count in zip(group.owners, group.lying, strict=True) if count] if group is not None else []
+    if len(whose) > 1:
+        return ", and these are mixed"
+    return f", and those of {whose[0].replace('==', ' ')} are there" if whose else ""
 
 
 def _beside_conda(framework: FrameworkView, conda: tuple[str, ...] | Missing) -> Problems:

@@ -22,9 +22,12 @@ from gpudoctor.snapshot import (
     Packages,
     Python,
     Smoke,
+    Snapshot,
     Stage,
     StageKind,
     StageState,
+    UnfitKind,
+    UnfitModule,
 )
 from tests.diagnose.rules.packaged import found, live, roots, stated, supposed
 
@@ -184,3 +187,74 @@ def test_what_a_framework_requires_and_is_not_there_is_installed(by: Distributio
     findings = [finding for finding in found(live(msgspec.structs.replace(by, lacks=lacks)), level=Level.LOOK) if finding.code == "GD609"]
     assert [list(finding.fixes[0].installs) for finding in findings] == ([wanted] if wanted else [])
     assert all(finding.message == "torch 2.8.0 requires filelock and sympy, which are not installed." for finding in findings)
+
+
+def examined(*modules: UnfitModule, absent: tuple[Damage, ...] = (), requires: tuple[str, ...] = ()) -> Snapshot:
+    """A live environment in which the import of torch was followed."""
+    seen = live(
+        Distribution("torch", "2.8.0", "/site", requires=requires),
+        Distribution("ml-dtypes", "0.2.0", "/site"),
+        Distribution("numpy", "2.1.3", "/site"),
+    )
+    framework = Framework(name="torch", distribution="torch", version=Fact("2.8.0", "torch/version.py"), cuda_build=True)
+    libraries = Libraries((FrameworkLibraries("torch", unfit_modules=modules, absent_modules=absent),))
+    packages = seen.packages
+    assert isinstance(packages, Packages)
+    others = ("requests==2.32.0", "rich==15.0.0")
+    return msgspec.structs.replace(
+        seen, libraries=libraries, frameworks=(framework,), packages=msgspec.structs.replace(packages, others=others)
+    )
+
+
+LACKING = UnfitModule(
+    "typing_extensions.TypeIs", "/site/typing_extensions.py", UnfitKind.LACKS_NAME, "it does not define TypeIs",
+    asked_by="/site/torch/serialization.py", owner="typing-extensions==4.0.1", requirement="typing-extensions>=4.10.0", required_by="torch==2.8.0",
+)  # fmt: skip
+FOR_NUMPY_1 = UnfitModule(
+    "ml_dtypes._ext", "/site/ml_dtypes/_ext.so", UnfitKind.ANOTHER_NUMPY, "compiled for NumPy 1",
+    asked_by="/site/ml_dtypes/__init__.py", owner="ml-dtypes==0.2.0",
+)  # fmt: skip
+
+
+def test_a_refused_version_that_lacks_what_the_import_wants_is_an_error() -> None:
+    (finding,) = found(examined(LACKING), level=Level.LOOK)
+    assert (finding.name, finding.severity) == ("package-requirement-conflict", Severity.ERROR)
+    assert finding.message == (
+        "torch 2.8.0 requires typing-extensions>=4.10.0, but typing-extensions 4.0.1 is installed. "
+        "`import torch` fails: torch/serialization.py imports typing_extensions.TypeIs, which site/typing_extensions.py does not define."
+    )
+    assert finding.fixes[0].command == "/env/bin/python -m pip install 'typing-extensions>=4.10.0'"
+
+
+@pytest.mark.parametrize("refused", [True, False])
+def test_a_module_for_numpy_1_is_said_once_with_what_cures(refused: bool) -> None:
+    stated_by = {"requirement": "ml-dtypes>=0.5.0", "required_by": "torch==2.8.0"} if refused else {}
+    module = msgspec.structs.replace(FOR_NUMPY_1, **stated_by)
+    (finding,) = found(examined(module, requires=("ml-dtypes>=0.5.0",) if refused else ()), level=Level.LOOK)
+    assert finding.severity is Severity.ERROR
+    assert "`import torch` fails" in finding.message
+    assert "compiled for NumPy 1" in finding.message
+    wanted = ("package-requirement-conflict", "'ml-dtypes>=0.5.0'") if refused else ("numpy2-abi-mismatch", "'numpy<2'")
+    assert (finding.name, finding.fixes[0].command) == (wanted[0], f"/env/bin/python -m pip install {wanted[1]}")
+
+
+def test_all_that_is_absent_is_said_at_once_with_one_command() -> None:
+    absent = (
+        Damage(
+            "urllib3", DamageKind.MISSING, "its package is not installed", "requests", ("requests",), asked_by="/site/requests/__init__.py"
+        ),
+        Damage("idna", DamageKind.MISSING, "its package is not installed", "requests", ("requests",)),
+        Damage("pygments", DamageKind.MISSING, "its package is not installed", "rich", ("rich",)),
+    )
+    (failing,) = found(examined(absent=absent), level=Level.LOOK)
+    assert (failing.severity, failing.message) == (
+        Severity.ERROR,
+        "`import torch` fails: requests/__init__.py of requests 2.32.0 imports urllib3, which is not installed, nor are idna and pygments.",
+    )
+    (at_risk,) = found(examined(absent=absent[1:]), level=Level.LOOK)
+    assert (at_risk.severity, at_risk.message) == (
+        Severity.WARNING,
+        "requests 2.32.0 and rich 15.0.0 require idna and pygments, which are not installed.",
+    )
+    for finding in (failing, at_risk):
+        assert [fix.command for fix in finding.fixes] == ["/env/bin/python -m pip install requests==2.32.0 rich==15.0.0"]
