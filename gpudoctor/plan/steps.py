@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from gpudoctor.derive.pythons import ordered
-from gpudoctor.derive.specifiers import Requirement, requirements_in
+from gpudoctor.derive.specifiers import Requirement, only_version, requirements_in
 from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.findings import DOWNLOAD, Action, Fix, FixKind
 from gpudoctor.findings.naming import joined
@@ -21,6 +21,7 @@ from gpudoctor.plan.model import Combination
 from gpudoctor.plan.suppose import suppose
 from gpudoctor.report.plan import Environment
 from gpudoctor.snapshot import Missing, Python
+from gpudoctor.snapshot.distributions import with_extras
 
 
 class Steps:
@@ -41,15 +42,34 @@ class Steps:
         """Returns what works for a combination on its machine."""
 
     def completed(self, fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
-        """Return the same steps; where one creates an environment, or needs another Python than the rest, it installs all that was stated."""
+        """Return the same steps; where one creates an environment, or needs another Python than the rest, it installs all that was stated.
+
+        Otherwise also the other releases of what was left open that these steps lead to.
+        """
         after = applied(self._combination, fixes)
         whole = _names((*after.requirements, *self._beside))
         created = [_names(fix.installs) for fix in fixes if fix.python]
         python = after.python if created else "" if after.python else self._new_python(after)
-        if not python or whole in created:
+        if whole in created:
             return fixes
+        if not python:
+            return self.within(self._moved(after), fixes) if any(fix.installs for fix in fixes) else fixes
         steps = (*self._without_packages(fixes), *self._packages(after, python))
         return tuple(msgspec.structs.replace(fix, kind=fixes[0].kind) for fix in steps)
+
+    def _moved(self, after: Combination) -> tuple[str, ...]:
+        """Return the pins of what was left open and would be installed in another release now: a command that leaves it out keeps the old one."""
+        open_ = {one.name: one for one in requirements_in(after.requirements) if only_version(one.specifier) is None}
+        before, then = (self._versions(combination) for combination in (self._combination, after))
+        return tuple(
+            f"{with_extras(name, one.extras)}=={then[name]}"
+            for name, one in open_.items()
+            if name in before and name in then and before[name] != then[name]
+        )
+
+    def _versions(self, combination: Combination) -> dict[str, str]:
+        packages = suppose(combination, self._matrix, "").packages
+        return {} if isinstance(packages, Missing) else {one.name: one.version for one in packages.distributions if one.requirement}
 
     def within(self, bounds: tuple[str, ...], steps: tuple[Fix, ...]) -> tuple[Fix, ...]:
         """Return the same steps, whose last one that installs something also installs these bounds."""

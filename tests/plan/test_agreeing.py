@@ -9,6 +9,8 @@ import pytest
 from gpudoctor.derive.packages import Stack
 from gpudoctor.derive.specifiers import of_beside
 from gpudoctor.findings import Policy, Verdict
+from gpudoctor.matrix.rows import Withdrawn
+from gpudoctor.matrix.tables import YANKED
 from gpudoctor.plan import examine
 from gpudoctor.plan.model import Combination
 from gpudoctor.snapshot import Packages
@@ -17,6 +19,7 @@ from tests.plan.samples import tables, torch
 from tests.plan.test_packages import supposed, taken
 from tests.shipped import shared_matrix
 
+WITHDRAWN: tuple[Withdrawn, ...] = shared_matrix().rows(YANKED)
 TENSORFLOW = ("2.11.1", "2.12.1", "2.13.1", "2.14.1", "2.15.1", "2.16.2", "2.17.1", "2.18.1")
 BESIDE = (
     ("torch",),
@@ -70,3 +73,22 @@ def test_tensorflow_addons_leads_to_one_environment_with_everything(others: tupl
     assert found.verdict is Verdict.BROKEN
     assert {text.partition("==")[0].partition("[")[0] for text in installs} >= {"tensorflow"}
     assert not any(fix.removes for finding in found.findings[:1] for fix in finding.fixes[:1])
+
+
+@pytest.mark.parametrize(("open_", "pinned"), [("tf-keras", "tf-keras==2.15."), ("tensorflow-text", "tensorflow-text==2.15.")])
+def test_a_fix_installs_the_other_releases_of_what_was_left_open_too(open_: str, pinned: str) -> None:
+    found = examine(
+        Combination(requirements=("tensorflow-addons", "tensorflow", open_), python="3.10"), Policy(level=None), fixes=True
+    ).diagnosis
+    assert any(text.startswith(pinned) for text in found.findings[0].fixes[0].installs)
+    assert pinned in (found.findings[0].fixes[0].command or "")
+
+
+@pytest.mark.parametrize("row", WITHDRAWN, ids=lambda row: row.distribution)
+def test_a_withdrawn_release_is_taken_only_where_it_is_pinned(row: Withdrawn) -> None:
+    matrix = shared_matrix()
+    assert not {str(other.release) for other in matrix.releases(row.distribution)} & {*row.releases}
+    for version in row.releases:
+        snapshot = supposed(matrix, f"{row.distribution}=={version}")
+        assert any(remark.startswith(f"{row.distribution} {version} was withdrawn") for remark in snapshot.remarks)
+        assert matrix.of_release(row.distribution, version)
