@@ -55,15 +55,16 @@ DEAR = 0.03
 """Seconds for a narrow pattern on a text of that length; none takes a tenth of it."""
 TABLES: dict[str, Callable[[], list[str]]] = {
     "signatures/__init__.py": lambda: [*(hint.pattern for hint in HINTS), *(pattern for pattern, _ in HARMLESS)],
-    "line_forms/__init__.py": lambda: [pattern for pattern in CUES if pattern not in {signature.pattern for signature in SIGNATURES}],
+    "line_forms/__init__.py": lambda: [
+        *(pattern for pattern in CUES if pattern not in {signature.pattern for signature in SIGNATURES}),
+        # explain tries them in any case, so the others need not try them where case counts
+        *(signature.pattern if signature.pattern.startswith("(?i)") else f"(?i){signature.pattern}" for signature in SIGNATURES),
+    ],
     "read/readers/field_keys.py": lambda: [
         text for field in _module("read/readers/field_keys.py").FIELDS for text in (field.name, field.answer)
     ],
     "read/readers/version_lists.py": lambda: [one.pattern for _, one in _module("read/readers/version_lists.py")._KINDS],
     "read/readers/conda_plan.py": lambda: [form.pattern for _, form in _module("read/readers/conda_plan.py")._FORMS],
-    "manual/signs.py": lambda: [
-        signature.pattern if signature.pattern.startswith("(?i)") else f"(?i){signature.pattern}" for signature in SIGNATURES
-    ],  # the others need not try them where case counts
     "redact/__init__.py": lambda: [shape.pattern for shape in shapes.SHAPES] + _of(Redactor(Owner(("/home/al",), "al", ("al",), ("n7",)))),
     "redact/names.py": lambda: [pattern for _, pattern in names._CONTEXTS],
     "probe/kernel_log.py": lambda: [getattr(_module("probe/kernel_log.py"), name) for name in ("_XID", "_SXID")],
