@@ -252,6 +252,8 @@ def _did_not_help(cause: str) -> Question:
 
 _TRIED_CUDA = expression(r"Unable to initialize backend '(?:cuda|gpu)'")
 """What JAX says of a platform that it tried, so no setting kept it to the CPU."""
+_STARTS_CUDA = expression(r"\bggml_cuda_init: ")
+"""What only a build of llama.cpp with CUDA says: ggml/src/ggml-cuda/ggml-cuda.cu."""
 _ARM_WHEEL = expression(r"_aarch64\.whl is not a supported wheel")
 """What pip says of a wheel for Jetson's architecture: it is for another Python."""
 _MANAGES_FABRIC = (lambda machine: known(machine.observed.fabric_manager).running is True, _has_no_switch, _is_registered)
@@ -262,6 +264,7 @@ _FACTS: dict[str, tuple[Question, ...]] = {
     # GKE mounts the driver's libraries into a container that is given a GPU, in a folder that the loader does not search
     "container-no-gpu-access": (_is_gpu_seen, _hints("libcuda-not-on-loader-path"), _says(_ANSWERS_INSIDE)),
     "scheduler-gpu-not-allocated": (_is_seen_without(UNDER_SLURM), requests_one, _is_bound_outside_slurm),
+    "cpu-only-build": (_says(_STARTS_CUDA),),
     "windows-native-no-gpu": (had_cuda_on_windows,),
     "device-permission-denied": (_is_seen_without(_OF_USERS), _may_open_all),
     "cuda-visible-devices-masked": (_sees_despite_mask, _did_not_help("cuda-visible-devices-masked")),

@@ -61,6 +61,18 @@ def _masked(machine: MachineView, _: str) -> Iterator[Evidence]:
         yield Evidence(VARIABLE, value or '""', "the text")
 
 
+_NONE_HERE = expression(r"No CUDA GPUs are available")
+"""What PyTorch says where the driver works and shows this process no GPU."""
+
+
+def _seen_elsewhere(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield the framework that sees the GPU in one process of a text in which another process sees none."""
+    if _NONE_HERE.search(text):
+        for framework in machine.frameworks:
+            if framework.observed.sees_gpu is True:
+                yield Words("sees the GPU in another process", framework.label, "the text")
+
+
 _NO_PROGRAM = expression(NO_NVIDIA_SMI)
 _NO_LIBCUDA = expression(r"UNKNOWN ERROR \(303\)|libcuda\.so\.1: cannot open shared object")
 _NO_LIBCUDART = expression(r"Could not find cuda drivers on your machine")
@@ -280,7 +292,7 @@ def _in_desktop_vm(machine: MachineView, text: str) -> Iterator[Evidence]:
 
 _FACTS: Asks = {
     "env-hides-gpu": (_has_gpu,),
-    "cuda-visible-devices-masked": (_masked,),
+    "cuda-visible-devices-masked": (_masked, _seen_elsewhere),
     "no-driver": (_nvidia_smi_is_missing, _tensorflow_finds_no_library, _nvml_finds_no_driver, _has_gpu_without_device_files),
     "no-gpu": (_on_colab, _in_desktop_vm),
     "scheduler-gpu-not-allocated": (requests_none, requests_fewer),

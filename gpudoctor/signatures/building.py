@@ -60,10 +60,14 @@ BUILDING = (
     ),
     # nvcc 13.0, setup.py of flash-attn
     Signature(
-        r"nvcc fatal\s{1,6}: (?:Unsupported gpu architecture|Value 'sm_\w{2,5}' is not defined for option 'gpu-architecture')|Unknown CUDA arch \([\d.]{3,5}\w?(?:\+PTX)?\) or GPU not supported|[Uu]nsupported (?:gpu|CUDA) architecture 'compute_\d{2,3}|FlashAttention is only supported on CUDA \d{1,2}\.\d and above",
-        ("nvcc-framework-cuda-mismatch", "gpu-too-new-for-build"),
+        r"nvcc fatal\s{0,6}: (?:Unsupported gpu architecture|Value '(?:sm_\w{2,5}|compute_\w{2,5}|native|all(?:-major)?)' is not defined for option 'gpu-architecture')|Unknown CUDA arch \([\d.]{3,5}\w?(?:\+PTX)?\) or GPU not supported|[Uu]nsupported (?:gpu|CUDA) architecture 'compute_\d{2,3}|FlashAttention is only supported on CUDA \d{1,2}\.\d and above",
+        ("nvcc-framework-cuda-mismatch",),
         "nvcc is of a CUDA release that cannot compile for this GPU",
-        ("nvcc fatal   : Unsupported gpu architecture 'compute_86'", "FlashAttention is only supported on CUDA 11.7 and above."),
+        (
+            "nvcc fatal   : Unsupported gpu architecture 'compute_86'",
+            "nvcc fatal   : Value 'native' is not defined for option 'gpu-architecture'",
+            "FlashAttention is only supported on CUDA 11.7 and above.",
+        ),
     ),
     # flashinfer/jit/core.py, which says so too if the local nvcc knows no architecture of the GPU: https://github.com/flashinfer-ai/flashinfer/issues/3675
     Signature(
@@ -93,14 +97,15 @@ BUILDING = (
     ),
     # crt/host_config.h of CUDA 9 to 13, torch/utils/cpp_extension.py
     Signature(
-        r"unsupported (?:GNU|clang|ICC|Microsoft Visual Studio) version!|greater than the maximum required version by CUDA \d|less than the minimum required version by CUDA \d"
+        r"unsupported (?:GNU|clang|ICC|Microsoft Visual Studio) version!|\btoo old version of (?:GCC|Clang)\b|greater than the maximum required version by CUDA \d|less than the minimum required version by CUDA \d"
         r"|parameter packs not expanded with|identifier \"(?:__builtin_ia32_\w{2,40}|_Float(?:16|32|64|128)x?)\" is undefined|exception specification is incompatible with that of previous function \"(?:cospi|sinpi|rsqrt)|of the host compiler \('[^'\n]{1,40}'\) is not supported|STL1002: Unexpected compiler version|nvcc cannot find a supported version of Microsoft Visual Studio"
         # nvcc's front end in the headers of a gcc that it does not know
         r"|/gcc/[^\s:]{1,120}/include/\w{3,24}intrin\.h\(\d{1,6}\): error",
         ("host-compiler-unsupported",),
-        "this nvcc does not support this version of the C++ compiler",
+        "nvcc or PyTorch does not support this version of the C++ compiler",
         (
             "unsupported GNU version! gcc versions later than 13 are not supported!",
+            "You're trying to build PyTorch with a too old version of GCC. We need GCC 9 or later.",
             "unsupported Microsoft Visual Studio version! Only the versions between 2017 and 2022 (inclusive) are supported!",
             "The current installed version of g++ (13.2.0) is greater than the maximum required version by CUDA 11.8",
             "error: parameter packs not expanded with '...'",

@@ -112,7 +112,7 @@ CPU_BUILDS = (
     ),
     # what other packages say without CUDA: Paddle, MXNet, XGBoost, LightGBM, DGL, CTranslate2, llama.cpp, PyG, faiss, ONNX Runtime
     Signature(
-        r"you have installed CPU version PaddlePaddle|Compile with USE_CUDA=1 to enable GPU usage|\.cc:\d{1,4}: (?:GPU is not enabled|Please compile with CUDA enabled)|\b(?:built|(?<!bitsandbytes was )compiled) without (?:CUDA|GPU) support\b|XGBoost version not compiled with GPU support|(?:GPU|CUDA) Tree Learner was not enabled in this build|(?i:\brecompile with CMake option) -DUSE_(?:GPU|CUDA)"
+        r"you have installed CPU version PaddlePaddle|Compile with USE_CUDA=1 to enable GPU usage|\.cc:\d{1,4}: (?:GPU is not enabled|Please compile with CUDA enabled)|\b(?:built|(?<!bitsandbytes was )(?<!llama\.cpp was )compiled) without (?:CUDA|GPU) support\b|XGBoost version not compiled with GPU support|(?:GPU|CUDA) Tree Learner was not enabled in this build|(?i:\brecompile with CMake option) -DUSE_(?:GPU|CUDA)"
         r"|Device API cuda is not enabled\. Please install the cuda version|package was not compiled with CUDA support"
         r"|module 'faiss' has no attribute 'StandardGpuResources'|provider 'CUDAExecutionProvider' is not in available provider names"
         r"|PyTorch was compiled without CUDA support|Torch was not compiled with CUDA|CUDA execution provider is not enabled in this build",

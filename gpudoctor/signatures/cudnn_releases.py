@@ -44,7 +44,7 @@ CUDNN_RELEASES = (
     ),
     # the third is of jaxlib 0.4, the fourth of jax_plugins/cuda/__init__.py since, the last of PaddlePaddle's gpu_resources.cc
     Signature(
-        r"Loaded runtime CuDNN library: [^\n]{1,100} but source was compiled with|cuDNN version incompatibility: PyTorch was compiled"
+        r"Loaded runtime CuDNN library: (?!\d{4} \()[^\n]{1,100} but source was compiled with|cuDNN version incompatibility: PyTorch was compiled"
         r"|Found cuDNN version \d{4,6}, but JAX was built against|Outdated cuDNN installation found|installed Paddle is compiled with CUDNN \d"
         # theano/gpuarray/dnn.py and theano/sandbox/cuda/dnn.py
         r"|(?i:cuDNN version is too old\. Update to v\d)",
@@ -67,6 +67,15 @@ CUDNN_RELEASES = (
         (
             "RuntimeError: cuDNN version mismatch: PyTorch was compiled against 7102 but linked against 7600",
             "cuDNN compiled (7102) and runtime (7005) versions mismatch",
+        ),
+    ),
+    # tensorflow/stream_executor/cuda/cuda_dnn.cc until 1.12, which took only the minor version that it was compiled with
+    Signature(
+        r"Loaded runtime CuDNN library: \d{4} \(compatibility version \d{4}\) but source was compiled with",
+        ("cudnn-version-mismatch", "cudnn-shadowed-by-system"),
+        "the loaded cuDNN is not the release that this build needs",
+        (
+            "Loaded runtime CuDNN library: 5005 (compatibility version 5000) but source was compiled with 5110 (compatibility version 5100).",
         ),
     ),
     Signature(

@@ -86,6 +86,7 @@ EXTENSIONS = (
             "Could not find the bitsandbytes CUDA binary at PosixPath('/opt/venv/lib/python3.12/site-packages/bitsandbytes/libbitsandbytes_cuda132.so')",
             "CUDA SETUP: Required library version not found: libbitsandbytes_cuda117.so.",
         ),
+        cure="Install a newer bitsandbytes: python -m pip install --upgrade --force-reinstall --no-deps bitsandbytes; its wheel has a library for each CUDA release, a source folder that is not compiled has none.",
     ),
     # sageattention/core.py of 2.0 to 2.2, and its forks
     Signature(

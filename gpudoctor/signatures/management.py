@@ -17,11 +17,15 @@ _CRASHES = r"\b(?:segmentation fault|segfault\w{0,3}|sigsegv|core dumped)\b"
 _SMI_CRASHES = rf"\bnvidia-smi\b[^\n]{{0,60}}{_CRASHES}|\b(?:segmentation fault|segfault\w{{0,3}})\b[^\n]{{0,24}}\bnvidia-smi\b"
 MANAGEMENT = (
     Signature(
-        r"(?i:driver/library version mismatch)|(?i:\b(?:(?:nvidia|cuda|kernel|gpu|my|the) )?driver\b[^\n.]{0,30}\b(?:mis-?match\w*|(?:not|n't) match)\b[^\n.]{0,20}\blibrar(?:y|ies)\b)|NVML(?:/RM)? version mismatch|Mismatch in versions between nvidia-smi and NVML|LIB_?RM_?VERSION_?MISMATCH|NVMLError_LibRmVersionMismatch"
+        r"(?i:driver/library version mismatch)|NVIDIA driver's kernel and user space do(?:n't| not)|(?i:\b(?:(?:nvidia|cuda|kernel|gpu|my|the) )?driver\b[^\n.]{0,30}\b(?:mis-?match\w*|(?:not|n't) match)\b[^\n.]{0,20}\blibrar(?:y|ies)\b)|NVML(?:/RM)? version mismatch|Mismatch in versions between nvidia-smi and NVML|LIB_?RM_?VERSION_?MISMATCH|NVMLError_LibRmVersionMismatch"
         rf"|{_NVML}18\b|{smi_ended_with(18)}",
         ("driver-library-mismatch",),
         "the kernel module and the driver's libraries have different versions",
-        ("Failed to initialize NVML: Driver/library version mismatch", "RM has detected an NVML/RM version mismatch."),
+        (
+            "Failed to initialize NVML: Driver/library version mismatch",
+            "RM has detected an NVML/RM version mismatch.",
+            "the proprietary NVIDIA driver's kernel and user space don't match",
+        ),
     ),
     Signature(
         r"GPU access blocked by the operating system|blocked by the operating system/cgroups|NVMLError_OperatingSystem",

@@ -82,6 +82,18 @@ MEMORY = (
             "Your session crashed after using all available RAM.",
         ),
     ),
+    # gcc and nvcc, for a part of the compiler that got SIGKILL
+    Signature(
+        r"[Kk]illed signal terminated program \w|nvcc error\s{0,4}: '[^'\n]{1,40}' died due to signal 9\b|\bFAILED: \[code=137\]",
+        ("host-memory-insufficient",),
+        "a compiler was killed: the machine has too little memory for so many at a time",
+        (
+            "c++: fatal error: Killed signal terminated program cc1plus",
+            "nvcc error   : 'cicc' died due to signal 9 (Kill signal)",
+            "FAILED: [code=137] kernels.cuda.o",
+        ),
+        cure="Compile fewer files at a time: set MAX_JOBS=2 (CMake: --parallel 2), or add memory or swap.",
+    ),
     # the shell, for a program that got SIGKILL
     Signature(
         r"^\s{0,8}(?:\S{1,40}: line \d{1,6}: {1,4}\d{1,7} )?Killed\s{0,40}(?:$|python)",

@@ -97,11 +97,12 @@ WINDOWS = (
     ),
     # HIP and rocBLAS: https://github.com/ROCm/rocBLAS/issues/1299
     Signature(
-        r"HIP error: (?:[Ii]nvalid device function|no kernel image)|hipErrorNoBinaryForGpu|hipErrorInvalidDeviceFunction|TensileLibrary\S{0,40}\.dat[^\n]{0,80}for GPU arch",
+        r"(?:HIP|ROCm) error: (?:[Ii]nvalid device function|no kernel image)|hipErrorNoBinaryForGpu|hipErrorInvalidDeviceFunction|TensileLibrary\S{0,40}\.dat[^\n]{0,80}for GPU arch",
         ("rocm-arch-unsupported",),
         "the ROCm build has no kernels for this GPU",
         (
             "RuntimeError: HIP error: invalid device function",
+            "ROCm error: invalid device function",
             "rocBLAS error: Cannot read TensileLibrary.dat: No such file for GPU arch : gfx1103",
         ),
     ),

@@ -11,8 +11,10 @@ from gpudoctor.findings import Confidence, FixKind, Policy
 from gpudoctor.matrix import Matrix
 from gpudoctor.signatures.table import SIGNATURES
 from gpudoctor.snapshot import Nvml
+from gpudoctor.versions import Version
 from tests.read.reading import causes, first_fix, read
 
+BUSY = "RuntimeError: CUDA error: all CUDA-capable devices are busy or unavailable\n"
 CPU_BUILD = "AssertionError: Torch not compiled with CUDA enabled\n"
 NO_PLUGIN = "An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed. Falling back to cpu.\n"
 NO_LIBRARIES = (
@@ -101,3 +103,49 @@ def test_where_nothing_says_why_a_framework_sees_no_gpu_missing_libraries_are_on
     text = "TensorFlow 2.4.1 with Python 3.8, RTX 2080 Ti, driver 460.39\nTensorFlow does not detect my GPU\n"
     first = diagnose(read(text, matrix), matrix, Policy(level=None)).root_causes[0]
     assert (first.name, first.confidence, first.fixes[0].title) == ("cuda-library-missing", Confidence.POSSIBLE, "Confirm it")
+
+
+@pytest.mark.parametrize("target", ["compute_86", "sm_89", "compute_90", "sm_100", "compute_120", "sm_121"])
+def test_nvcc_that_does_not_know_an_architecture_is_replaced_by_one_that_does(target: str, matrix: Matrix) -> None:
+    fix = _title(f"nvcc fatal   : Unsupported gpu architecture '{target}'\n", matrix)
+    named = re.search(r"CUDA toolkit (\d+)\.(\d+) or newer", fix)
+    assert named, fix
+    release = matrix.cuda(Version(int(named[1]), int(named[2])))
+    assert release is not None
+    assert target.replace("compute", "sm") in (release.sass or ())
+
+
+def test_an_architecture_that_newer_compilers_dropped_is_left_out(matrix: Matrix) -> None:
+    assert re.search(
+        r"Take sm_50 out .* CUDA 12\.\d or older", _title("nvcc fatal   : Unsupported gpu architecture 'compute_50'\n", matrix)
+    )
+
+
+@pytest.mark.parametrize(("gpu", "torch"), [("RTX 5090", "2.6.0+cu124"), ("RTX 3090", "1.6.0+cu101")])
+def test_the_build_that_has_no_kernels_is_not_installed_again(gpu: str, torch: str, matrix: Matrix) -> None:
+    error = "RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
+    fix = first_fix(f"{gpu}\ntorch=={torch}\n{error}", matrix)
+    assert "torch==" in fix, fix
+    assert f"torch=={torch} " not in fix, fix
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        (
+            "cupy on my GeForce RTX 5080\nCUDA_ERROR_NO_BINARY_FOR_GPU: no kernel image is available for execution on the device\n",
+            "CUDA 12.8 or newer",
+        ),
+        ("GPU 0: NVIDIA A16-4A (UUID: GPU-2b1c)\nCompute Mode: Prohibited\n" + BUSY, "a vGPU type of the C or Q series"),
+        ("You're trying to build PyTorch with a too old version of GCC. We need GCC 9 or later.\n", "Build with GCC 9 or newer"),
+        ("Could not load library cudnn_ops64_9.dll\n", "install cuDNN 9 for"),
+    ],
+)
+def test_the_fix_is_for_what_the_line_names(text: str, title: str, matrix: Matrix) -> None:
+    assert title in _title(text, matrix), _title(text, matrix)
+
+
+def _title(text: str, matrix: Matrix) -> str:
+    """The first fix of the first cause, in words."""
+    fixes = diagnose(read(text, matrix), matrix, Policy(level=None)).root_causes[0].fixes
+    return next((fix.title for fix in fixes if fix.kind is FixKind.FIX), "")

@@ -29,6 +29,18 @@ _TOOLKIT = (
 _OTHER_CUDNN = "Reinstall the package with its own cuDNN ({built}), and take the folder of cuDNN {found} from LD_LIBRARY_PATH"
 _NEWER_NUMPY = "Update NumPy: a module was compiled for a newer release than the installed one"
 FIXES = (
+    # https://github.com/NVIDIA/gpu-driver-container, which has the node's kernel and not its packages
+    _Told(
+        ("kernel-module-not-built",),
+        expression(r"Could not resolve Linux kernel version"),
+        "Give the driver container a repository with the headers of the node's kernel, use a precompiled driver image, or install the driver on the node and set driver.enabled=false",
+    ),
+    # what the kernel's build says of sources that are older than the kernel
+    _Told(
+        ("kernel-module-not-built",),
+        expression(r"GPL-incompatible module nvidia|\b(?:nvidia(?:-\w{2,8})?|common/inc)/[\w-]{2,60}\.[ch]:\d{1,6}:\d{1,4}: error:"),
+        "Install a driver release that supports this kernel, or boot a kernel that the installed driver supports",
+    ),
     # torch/utils/cpp_extension.py, op_builder/builder.py of DeepSpeed
     _Told(
         ("nvcc-framework-cuda-mismatch",),
@@ -50,6 +62,12 @@ FIXES = (
         expression(r"gcc versions later than (?P<last>\d{1,2}) are not supported"),
         "Install gcc {last}, the newest that this nvcc supports (Debian, Ubuntu), and make nvcc use it",
         "sudo apt install g++-{last} && export NVCC_PREPEND_FLAGS='-ccbin g++-{last}'",
+    ),
+    # c10/util/TypeIndex.h and other headers of PyTorch
+    _Told(
+        ("host-compiler-unsupported",),
+        expression(r"too old version of (?P<name>GCC|Clang)\. We need \w{3,5} (?P<least>\d{1,2})"),
+        "Build with {name} {least} or newer, and name it in CC and CXX",
     ),
     # crt/host_config.h takes MSVC by its build: https://github.com/pytorch/vision/pull/8492, https://github.com/kokkos/kokkos/pull/7064
     _Told(
@@ -81,6 +99,13 @@ FIXES = (
             r"Loaded runtime CuDNN library: (?P<found>\d{1,2}\.\d{1,2}\.\d{1,3})(?: \(compatibility version \d{4,5}\))? but source was compiled with:? (?P<built>(?P<major>\d{1,2})\.\d{1,2}\.\d{1,3})"
         ),
         "Install cuDNN {built} or a newer {major}.x in place of {found}",
+    ),
+    _Told(
+        ("cudnn-version-mismatch",),
+        expression(
+            r"Loaded runtime CuDNN library: (?P<found>\d{4}) \(compatibility version \d{4}\) but source was compiled with (?P<built>(?P<major>\d)(?P<minor>\d)\d\d)"
+        ),
+        "Install cuDNN {major}.{minor} in place of the one that is loaded ({found}): this TensorFlow was compiled with {built} and takes no other minor version",
     ),
     # torch/backends/cudnn/__init__.py
     _Told(
@@ -170,6 +195,16 @@ FIXES = (
         ("cudnn-missing",),
         expression(r"\blibcudnn\w{0,24}\.so\.(?P<major>\d{1,2})\b"),
         "Install cuDNN {major}: reinstall a framework that brings it, or add the folder of NVIDIA's build for the framework's CUDA to LD_LIBRARY_PATH",
+    ),
+    _Told(
+        ("cudnn-missing",),
+        expression(r"\bcudnn\w{0,40}64_8\.dll\b"),
+        "Install cuDNN 8 for the program's CUDA and add its bin folder to PATH; if the file is there already, add zlibwapi.dll, which cuDNN 8 loads",
+    ),
+    _Told(
+        ("cudnn-missing", "cudnn-wrong-major"),
+        expression(r"\bcudnn\w{0,40}64_(?P<major>\d{1,2})\.dll\b"),
+        "Install cuDNN {major} for the program's CUDA, and add its bin folder to PATH",
     ),
     _Told(
         ("cudnn-wrong-major",),

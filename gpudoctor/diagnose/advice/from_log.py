@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from gpudoctor.derive import EffectiveCuda, MachineView
+from gpudoctor.derive import EffectiveCuda, GpuView, MachineView
+from gpudoctor.diagnose.advice.compilers import build_for_stated
 from gpudoctor.diagnose.advice.from_line import told, usual
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.remedies import remedy
 from gpudoctor.findings import Action, Fix
 from gpudoctor.frameworks import TRAINED
 from gpudoctor.frameworks.torch import TORCH
+from gpudoctor.matrix.builds import GpuBuild
 from gpudoctor.snapshot import Missing
 
 
@@ -23,14 +25,30 @@ def install_with_cuda(machine: MachineView, cause: str) -> Iterator[Fix]:
         yield from usual(machine, cause)
 
 
-def install_for_gpu(machine: MachineView, cause: str) -> Iterator[Fix]:
-    """Yield the fixes that install the newest release with kernels for the stated GPUs; the cause's usual remedy where none is stated."""
+def install_for_gpu(machine: MachineView, *, newer: bool) -> Iterator[Fix]:
+    """Yield the fixes that install the newest release with kernels for the stated GPUs, another build than the one that has none; the usual remedy where none is stated."""
     known = [gpu for gpu in machine.gpus if not isinstance(gpu.capability_or_missing, Missing)]
     names = releases_in_text(machine) if known else {}
     for name in names:
-        yield from install_framework(machine, name)
+        yield from install_framework(machine, name, suits=_other_build(machine, name, known if newer else []))
     if not names:
-        yield from usual(machine, cause)
+        stated = build_for_stated(machine, newer=newer)
+        yield from (stated,) if stated else usual(machine, "gpu-too-new-for-build" if newer else "gpu-too-old-for-build")
+
+
+def _other_build(machine: MachineView, name: str, gpus: Sequence[GpuView]) -> Callable[[GpuBuild], bool]:
+    """Return whether a build is another than the stated one, which an error shows to fail, and of a CUDA release whose libraries know these GPUs."""
+    framework = machine.framework(name)
+    cuda = framework.cuda_or_missing if framework else None
+    stated = (framework.release, cuda.version[:2]) if framework and isinstance(cuda, EffectiveCuda) else None
+    targets = {f"sm_{gpu.capability.major}{gpu.capability.minor}" for gpu in gpus}
+
+    def suits(build: GpuBuild) -> bool:
+        row = machine.matrix.cuda(build.cuda) if build.cuda else None
+        known = row is None or not row.sass or targets.issubset(row.sass)
+        return known and (build.cuda is None or (build.number, build.cuda[:2]) != stated)
+
+    return suits
 
 
 def install_toolkit(machine: MachineView, cause: str) -> tuple[Fix, ...]:

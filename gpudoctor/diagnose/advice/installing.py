@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+
 import msgspec
 
 from gpudoctor import versions
@@ -11,10 +14,11 @@ from gpudoctor.diagnose.advice.asked_for import other_release
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.environments import new_environment
 from gpudoctor.diagnose.advice.packages import install_fix, install_package
-from gpudoctor.diagnose.advice.releases import Pick, installed_majors, newest, pick
+from gpudoctor.diagnose.advice.releases import Pick, any_build, installed_majors, newest, pick
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.findings import DOWNLOAD, Action, Fix, FixKind
 from gpudoctor.frameworks import framework_of, spec_of
+from gpudoctor.matrix.builds import GpuBuild
 from gpudoctor.snapshot import Missing, Packages, Platform, Python, TextLog
 
 
@@ -107,26 +111,28 @@ def install_framework(
     title: str = "",
     replace: tuple[str, ...] = (),
     kind: FixKind = FixKind.FIX,
+    suits: Callable[[GpuBuild], bool] = any_build,
 ) -> tuple[Fix, ...]:
     """Return the fixes that install a release that works here; if none does, first what must change, in order.
 
-    If an assumed package requires the framework, that package's releases count instead.
+    If an assumed package requires the framework, that package's releases count instead. `suits` is what else must be true of a build.
     """
+    choose = functools.partial(pick, machine, framework, accepts=accepts, suits=suits)
     if other := other_release(machine, framework, kind):
         return other
-    found = pick(machine, framework, accepts=accepts, near=near)
+    found = choose(near=near)
     if found is not None:
         return (install(machine, framework, found, title=title, replace=replace, kind=kind),)
     name = f"{spec_of(framework).title}{f' {accepts}' if accepts else ''}"
-    newer_driver = pick(machine, framework, accepts=accepts, near=near, any_driver=True)
+    newer_driver = choose(near=near, any_driver=True)
     if newer_driver is not None and isinstance(machine.driver_or_missing, Driver):
-        works_with_this = pick(machine, framework, accepts=accepts, any_python=True, accepts_ptx=True) is not None
+        works_with_this = choose(any_python=True, accepts_ptx=True) is not None
         reason = "" if works_with_this else f" (no CUDA build of {name} works with the installed driver)"
         return (_driver_for(machine, newer_driver, reason, kind), install(machine, framework, newer_driver, replace=replace, kind=kind))
-    other_python = pick(machine, framework, accepts=accepts, any_python=True)
+    other_python = choose(any_python=True)
     if other_python is not None and other_python.pythons:
         return (new_environment(machine, other_python, kind=kind),)
-    both = pick(machine, framework, accepts=accepts, near=near, any_driver=True, any_python=True)
+    both = choose(near=near, any_driver=True, any_python=True)
     if both is not None and both.pythons and isinstance(machine.driver_or_missing, Driver):
         return (_driver_for(machine, both, "", kind), new_environment(machine, both, kind=kind))
     return (

@@ -40,6 +40,11 @@ class Pick(msgspec.Struct, frozen=True):
     """The Python versions with a wheel of it; () if it works with any."""
 
 
+def any_build(_build: GpuBuild) -> bool:
+    """Return True, for any build."""
+    return True
+
+
 def pick(
     machine: MachineView,
     framework: str,
@@ -49,7 +54,7 @@ def pick(
     any_driver: bool = False,
     any_python: bool = False,
     accepts_ptx: bool = False,
-    suits: Callable[[GpuBuild], bool] = lambda _build: True,
+    suits: Callable[[GpuBuild], bool] = any_build,
 ) -> Pick | None:
     """Return the published CUDA release of a framework that works here and is nearest to `near`; None if the tables have none.
 

@@ -95,7 +95,7 @@ def _framework(name: str, stated: Stated, matrix: Matrix, platform: str) -> Fram
         location=stated.value(f"location:{package}"),
         shadow=Missing(Cause.ABSENT, "the text names none"),
         cuda_build=NOT_STATED if build.has_cuda is None else build.has_cuda,
-        rocm_build=bool(build.rocm),
+        rocm_build=NOT_STATED if build.has_cuda is None and not build.rocm else bool(build.rocm),
         built_with_cuda=Fact(build.cuda, where) if build.cuda else NOT_STATED,
         built_with_cudnn=Fact(build.cudnn, where) if build.cudnn else cudnn,
         architectures=_architectures(stated.get(f"{name} architectures")),

@@ -444,6 +444,10 @@ CASES: Final = (
     ("amd-gpu-unsupported", "OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root.\n4 x AMD Instinct MI250\n"),
     ("gpu-lacks-bf16", "valueerror: bfloat16 is only supported on gpus with compute capability of at least 8.0. your quadro rtx 6000 gpu has compute capability 7.5.\n"),
     ("rocm-arch-unsupported", "HIP error: Invalid device function\n"),
+    ("rocm-arch-unsupported", "Radeon RX 6600\nggml_cuda_compute_forward: MUL failed\nROCm error: invalid device function\n"),
+    ("host-compiler-unsupported", "Building on CentOS 7:\nerror: #error \"You're trying to build PyTorch with a too old version of GCC. We need GCC 9 or later.\"\nerror: command '/opt/cuda/bin/nvcc' failed with exit code 1\n"),
+    ("nvcc-framework-cuda-mismatch", "CMake in our container:\nnvcc fatal   : Value 'native' is not defined for option 'gpu-architecture'\n"),
+    ("nvcc-framework-cuda-mismatch", "RTX 5070, nvcc of Ubuntu's package\nnvcc fatal : Value 'compute_120' is not defined for option 'gpu-architecture'\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -582,5 +586,6 @@ NEAR_MISSES: Final = (
     ("no-cuda-wheel-for-platform", "Linux aarch64, tensorflow 2.18.0\nCreated device /job:localhost/replica:0/task:0/device:GPU:0 with 80000 MB memory:  -> device: 0, name: NVIDIA GH200 480GB, pci bus id: 0000:dd:00.0, compute capability: 9.0\n"),
     ("extension-missing-arch", "detectron2              0.6\ndetectron2 arch flags   sm_75\nGPU available           True\nGPU 0                   TITAN RTX\nKeyError: \"the dataset 'cars' is not in the catalog!\"\n"),
     ("windows-native-no-gpu", "TensorFlow version: 2.4.1\nOS: Windows 10\nThe list of GPUs is empty, what is wrong with it?\n"),
+    ("cpu-only-build", "ggml_cuda_init: failed to initialize CUDA: unknown error\nwarning: no usable GPU found, --gpu-layers option will be ignored\nwarning: one possible reason is that llama.cpp was compiled without GPU support\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

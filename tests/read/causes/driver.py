@@ -375,6 +375,9 @@ CASES: Final = (
     ("device-permission-denied", "Unexpected error from cudaGetDeviceCount(). Error 801: operation not supported\nOnly as root the GPU is found.\n"),
     ("driver-hung", "MainThread waits forever:\n    device_count (torch/cuda/__init__.py:974)\n    main (train.py:12)\n"),
     ("driver-too-new-for-gpu", "565.57.01 open kernel modules\nGPU 0: NVIDIA GeForce GTX 1080 Ti\n"),
+    ("driver-library-mismatch", "$ toolbox enter dev\nWarning: the proprietary NVIDIA driver's kernel and user space don't match\n$ python train.py\nno GPU\n"),
+    ("kernel-module-not-built", "nvidia-driver-daemonset log on our new nodes:\nResolving Linux kernel version...\nCould not resolve Linux kernel version\n"),
+    ("kernel-module-not-built", "make.log of DKMS after the update to kernel 6.17:\n/var/lib/dkms/nvidia/560.35.03/build/nvidia-drm/nvidia-drm-fb.c:201:9: error: too few arguments to function 'drm_helper_mode_fill_fb_struct'\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

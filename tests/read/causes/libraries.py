@@ -272,6 +272,7 @@ CASES: Final = (
     ("gpu-memory-preallocation", "Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\nMemory usage: 1500000000 bytes free, 8000000000 bytes total.\n"),
     ("triton-ptxas-too-old", "ptxas-blackwell fatal   : Value 'sm_121a' is not defined for option 'gpu-name'\n"),
     ("host-compiler-unsupported", "nvcc fatal   : nvcc cannot find a supported version of Microsoft Visual Studio. Only the versions between 2017 and 2019 (inclusive) are supported!\n"),
+    ("cudnn-version-mismatch", "tensorflow 1.4, E cuda_dnn.cc:378] Loaded runtime CuDNN library: 5110 (compatibility version 5100) but source was compiled with 6021 (compatibility version 6000).\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -179,6 +179,9 @@ CASES: Final = (
     ("mig-one-instance-per-process", "the count is 1 although there are multiple MIG GIs on the card\n"),
     ("cuda-visible-devices-uuid-unsupported", "CUDA_VISIBLE_DEVICES=MIG-3f3d2b9e-26ec-5616-bb59-b6d777cc4f34 python\n>>> torch.cuda.device_count()\n0\n"),
     ("gpu-memory-insufficient", "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacty of 6.00 GiB of which 30.00 MiB is free. Including non-PyTorch memory, this process has 5.60 GiB memory in use.\n"),  # words: ok
+    ("host-memory-insufficient", "pip install of our extension on a laptop with 16 GB\nnvcc error   : 'cicc' died due to signal 9 (Kill signal)\nninja: build stopped: subcommand failed.\n"),
+    ("host-memory-insufficient", "[31/74] FAILED: [code=137] ops/scan.cuda.o\nc++: fatal error: Killed signal terminated program cc1plus\n"),
+    ("cuda-visible-devices-masked", "python -c 'import torch; print(torch.cuda.is_available())'\nTrue\nThe worker that the server starts fails, though:\nRuntimeError: No CUDA GPUs are available\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -239,5 +242,6 @@ NEAR_MISSES: Final = (
     ("gpu-memory-held-by-other-process", "No other process uses the GPU memory, and training runs at 92 % of it.\n"),
     ("mig-one-instance-per-process", "With MIG off, the device count is 8 as it should be, and all eight train.\n"),
     ("gpu-memory-held-by-other-process", "Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\nMemory usage: 1500000000 bytes free, 8000000000 bytes total.\n"),
+    ("host-memory-insufficient", "nvcc error   : 'ptxas' died due to signal 11 (Invalid memory reference)\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

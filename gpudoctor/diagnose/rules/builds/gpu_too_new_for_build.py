@@ -7,7 +7,7 @@ from gpudoctor.findings import Problems, Rung, Severity
 
 
 @rule("GD505", severity=Severity.ERROR, breaks=Rung.TRAINED, explains=WITHOUT_KERNELS)
-@advises(lambda machine: install_for_gpu(machine, "gpu-too-new-for-build"))
+@advises(lambda machine: install_for_gpu(machine, newer=True))
 def gpu_too_new_for_build(framework: FrameworkView) -> Problems:
     """GPU is too new for the framework's build."""
     yield from no_kernels(framework, Fit.TOO_NEW)

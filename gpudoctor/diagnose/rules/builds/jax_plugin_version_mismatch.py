@@ -28,6 +28,12 @@ def _install_parts_of(machine: MachineView) -> tuple[Fix, ...]:
     release = next(filter(None, stated), "")
     title = f"Install {JAX.title} and all its parts in matching versions, with one command"
     fixes = install_framework(machine, JAX.name, near=release, title=title) if release else ()
+    if release and not any(fix.installs for fix in fixes):  # no build with CUDA works here, so it is the parts without
+        return (
+            (install_fix(title, machine.observed.python, f"{JAX.name}=={release}", f"{JAX.plugin.library}=={release}"),)
+            if JAX.plugin
+            else ()
+        )
     return fixes or usual(machine, "jax-plugin-version-mismatch")
 
 

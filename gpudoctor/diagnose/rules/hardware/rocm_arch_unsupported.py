@@ -2,7 +2,7 @@ import re
 
 import msgspec
 
-from gpudoctor.derive import CouldNotTell, FrameworkView, not_applicable
+from gpudoctor.derive import CouldNotTell, FrameworkView, known, not_applicable
 from gpudoctor.diagnose.advice.system import set_variable, unset
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import DOWNLOAD, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
@@ -19,6 +19,8 @@ _RDNA = re.compile(r"gfx(1\d)([0-9a-f])([0-9a-f])")
 @explains(TRAINING_FAILS, "The first kernel launch fails on a GPU without kernels in the build.", Join.FRAMEWORK)
 def rocm_arch_unsupported(framework: FrameworkView) -> Problems:
     """ROCm build has no kernels for this AMD GPU."""
+    if isinstance(framework.observed.cuda_build, Missing):
+        known(framework.observed.rocm_build, Rung.FRAMEWORK)
     if framework.observed.rocm_build is not True:
         not_applicable("not a ROCm build")
     there = {gpu.target for gpu in framework.machine.amd}

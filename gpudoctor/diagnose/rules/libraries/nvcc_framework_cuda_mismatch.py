@@ -1,5 +1,6 @@
-from gpudoctor.derive import FrameworkView, known, not_applicable
+from gpudoctor.derive import FrameworkView, MachineView, known, not_applicable
 from gpudoctor.derive.toolkits import toolkit_version
+from gpudoctor.diagnose.advice.compilers import another_toolkit
 from gpudoctor.diagnose.advice.from_log import install_toolkit
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import advises, rule
@@ -7,8 +8,14 @@ from gpudoctor.findings import Action, Evidence, Fix, Problem, Problems, Rung, S
 from gpudoctor.snapshot import Toolkit
 
 
+def _advice(machine: MachineView) -> tuple[Fix, ...]:
+    """Return the fix that compiles with a toolkit for the architecture which nvcc refused, otherwise with the framework's."""
+    other = another_toolkit(machine)
+    return (other,) if other else install_toolkit(machine, "nvcc-framework-cuda-mismatch")
+
+
 @rule("GD416", severity=Severity.NOTE, breaks=Rung.TRAINED)
-@advises(lambda machine: install_toolkit(machine, "nvcc-framework-cuda-mismatch"))
+@advises(_advice)
 def nvcc_framework_cuda_mismatch(framework: FrameworkView) -> Problems:
     """nvcc and PyTorch have different CUDA major versions."""
     if not framework.spec.builds_extensions:

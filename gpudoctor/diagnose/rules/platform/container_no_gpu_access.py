@@ -5,6 +5,7 @@ from gpudoctor.derive.views.container import CAPABILITIES, DEVICES, ContainerVie
 from gpudoctor.diagnose.rule import TRAINING_FAILS, advises, explains, rule
 from gpudoctor.diagnose.rules.platform.container import NO_DEVICES, device_files, image_argument, product, requests
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
+from gpudoctor.expressions import expression
 from gpudoctor.findings import ROOT, Action, Confidence, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Cause, Libcuda, is_absent
 
@@ -23,6 +24,14 @@ _RESERVE_IN_COMPOSE = Fix(
     "Reserve the GPU for the service in the compose file: deploy.resources.reservations.devices with driver: nvidia, count: all, capabilities: [gpu].",
     action=Action.RESTART_JOB,
 )
+_GIVE_PLUGIN_THE_RUNTIME = Fix(
+    "Run the device plugin with NVIDIA's runtime: set runtimeClassName: nvidia in its pods, or make nvidia the node's default runtime.",
+    action=Action.RESTART_JOB,
+)
+_OF_PLUGIN = expression(
+    r"Detected non-NVML platform|could not load NVML library|If this is a GPU node, did you|No devices found\. Waiting indefinitely"
+)
+"""What the device plugin of Kubernetes says, which itself requests no GPU: https://github.com/NVIDIA/k8s-device-plugin"""
 _WAYS = {
     "docker": _RUN_WITH_DOCKER,
     "podman": _RUN_WITH_PODMAN,
@@ -43,6 +52,8 @@ _START_ANEW = (
 
 def _start_anew(machine: MachineView) -> tuple[Fix, ...]:
     """Return how to start the container that a text shows, or any container, with its GPUs. Nothing of the text becomes a command."""
+    if machine.log.says(_OF_PLUGIN):
+        return (_GIVE_PLUGIN_THE_RUNTIME,)
     start = machine.log.gpu_requests.get("none")
     way = _WAYS.get(start.value.partition(" ")[0] if start else engine_in_text(machine))
     return (way,) if way else _START_ANEW
