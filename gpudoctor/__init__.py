@@ -7,4 +7,4 @@ import sys
 if sys.flags.optimize > 1:
     from gpudoctor import docstrings
 
-    docstrings.keep()
+    docstrings.keep_docstrings()

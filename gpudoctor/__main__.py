@@ -21,26 +21,26 @@ def main() -> None:
     """
     try:
         gc.disable()
-        _leave_out_the_current_directory()
-        _look_into_the_standard_library_first()
-        from gpudoctor.cli import run  # noqa: PLC0415
+        _remove_current_directory()
+        _put_standard_library_first()
+        from gpudoctor.cli import run_and_exit  # noqa: PLC0415
 
-        run()
+        run_and_exit()
     except KeyboardInterrupt as stop:  # before the command's own handling, as a module was imported, or after it
         os._exit(128 + stop.args[0] if stop.args else _STOPPED)
     except Exception as crash:  # noqa: BLE001 -- of what handles every other crash
-        _say(crash_sentence(crash))
+        _write_sentence(crash_sentence(crash))
         os._exit(_CRASHED)
 
 
-def _say(sentence: str) -> None:
+def _write_sentence(sentence: str) -> None:
     try:  # noqa: SIM105 -- contextlib takes a millisecond outside of what handles SIGINT
         os.write(2, f"gpudoctor: {sentence}\n".encode("ascii", "backslashreplace"))
     except OSError:
         pass
 
 
-def _leave_out_the_current_directory() -> None:
+def _remove_current_directory() -> None:
     """Remove from sys.path what `python -m` and PYTHONPATH take from the current directory: a msgspec.py there must not run here."""
     try:
         here = os.getcwd()
@@ -56,7 +56,7 @@ def _leave_out_the_current_directory() -> None:
     sys.path[:] = [folder for folder in sys.path if folder not in unwanted or folder == needed or folder.startswith(installed)]
 
 
-def _look_into_the_standard_library_first() -> None:
+def _put_standard_library_first() -> None:
     """Move PYTHONPATH and the script's folder behind the standard library on sys.path: a types.py there must not shadow Python's own."""
     library = os.path.dirname(os.__file__)
     standard = [folder for folder in sys.path if folder in {library, f"{library}/lib-dynload"}]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from gpudoctor.digits import digits
+from gpudoctor.digits import short_number
 from gpudoctor.errors import UsageError
 
 
-def count(text: str, option: str, most: int = 10**15) -> int:
+def parse_count(text: str, option: str, most: int = 10**15) -> int:
     """Return a whole number as people write it: 50_000, 50,000, 1e6, 1.5M, 7B. Raises UsageError for any other text."""
     written = re.fullmatch(r"(\d[\d,_]*(?:\.\d+)?(?:e\+?\d{1,2})?)([kmbt]?)", text.strip().lower()[:40])
     value = Decimal(written[1].replace(",", "")).scaleb(3 * " kmbt".index(written[2] or " ")) if written else Decimal(0)
@@ -20,7 +20,7 @@ def count(text: str, option: str, most: int = 10**15) -> int:
     return int(value)
 
 
-def image_size(text: str | None) -> tuple[int, int] | None:
+def parse_image_size(text: str | None) -> tuple[int, int] | None:
     """Return the height and width that "224x224" states. Raises UsageError for any other text."""
     if text is None:
         return None
@@ -30,7 +30,7 @@ def image_size(text: str | None) -> tuple[int, int] | None:
     return int(sides[1]), int(sides[2])
 
 
-def billions(count: int) -> str:
+def parameter_count_text(count: int) -> str:
     """Return a number of parameters as people write it: "6.74B", "25.6M"."""
     size, letter = next(((size, letter) for size, letter in ((1e9, "B"), (1e6, "M"), (1e3, "K")) if count >= size), (1, ""))
-    return f"{digits(count / size)}{letter}"
+    return f"{short_number(count / size)}{letter}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-_ISSUES = "https://github.com/gpudoctor/gpudoctor/issues"
+_ISSUES_PAGE = "https://github.com/gpudoctor/gpudoctor/issues"
 
 
 def crash_sentence(error: Exception) -> str:
@@ -19,5 +19,5 @@ def crash_sentence(error: Exception) -> str:
             place = f" in {name}, line {trace.tb_lineno}"
         trace = trace.tb_next
     words = " ".join(str(error).split())[:200]
-    hint = f"this is a bug in gpudoctor; report it at {_ISSUES} with the output under GPUDOCTOR_DEBUG=1"
+    hint = f"this is a bug in gpudoctor; report it at {_ISSUES_PAGE} with the output under GPUDOCTOR_DEBUG=1"
     return f"{type(error).__name__}{place}{f': {words}' if words else ''}; {hint}."

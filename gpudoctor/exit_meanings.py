@@ -81,6 +81,6 @@ EXIT_CODES = (
 """Every exit code, in ascending order."""
 
 
-def in_short() -> str:
+def exit_codes_line() -> str:
     """Return one line that names them all."""
     return f"Exit codes: {', '.join(f'{code.label} {code.short}' for code in EXIT_CODES)}."

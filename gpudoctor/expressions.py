@@ -6,7 +6,7 @@ import re
 from typing import Any, cast
 
 
-class _Uncompiled:
+class _LazyPattern:
     """Stands for a regular expression and compiles it when a method of it is first called."""
 
     def __init__(self, text: str, flags: int) -> None:
@@ -21,4 +21,4 @@ class _Uncompiled:
 
 def expression(text: str, flags: int = 0) -> re.Pattern[str]:
     """Return a regular expression that is compiled at its first use."""
-    return cast("re.Pattern[str]", _Uncompiled(text, flags))
+    return cast("re.Pattern[str]", _LazyPattern(text, flags))

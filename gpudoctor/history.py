@@ -12,26 +12,26 @@ import msgspec
 
 from gpudoctor.errors import OutputError, UsageError
 from gpudoctor.report.fleet import Fleet, Sighting
-from gpudoctor.report.hostlist import nodes
+from gpudoctor.report.hostlist import nodes_of_names
 from gpudoctor.sqlite import sqlite3
 
-_APPLICATION = 0x67706475
+_APPLICATION_ID = 0x67706475
 """Marks the file as ours: https://www.sqlite.org/pragma.html#pragma_application_id"""
-_VERSION = 1
-_TABLES = """
+_SCHEMA_VERSION = 1
+_CREATE_TABLES = """
 CREATE TABLE report(node TEXT, created TEXT, PRIMARY KEY(node, created)) WITHOUT ROWID;
 CREATE TABLE seen(node TEXT, code TEXT, name TEXT, severity TEXT, first TEXT, last TEXT, reports INTEGER, PRIMARY KEY(node, code)) WITHOUT ROWID;
 """
-_SEEN = """
+_INSERT_SEEN = """
 INSERT INTO seen VALUES (?, ?, ?, ?, ?5, ?5, 1) ON CONFLICT(node, code) DO UPDATE SET
     name = iif(excluded.last >= last, excluded.name, name), severity = iif(excluded.last >= last, excluded.severity, severity),
     first = min(first, excluded.first), last = max(last, excluded.last), reports = reports + 1
 """
-_ALL = """
+_SELECT_ALL = """
 SELECT seen.code, seen.name, seen.severity, seen.node, seen.first, seen.last, seen.reports, seen.last >= latest.created
 FROM seen JOIN (SELECT node, max(created) AS created FROM report GROUP BY node) AS latest ON seen.node = latest.node
 """
-Row = tuple[str, str, str, str, str, str, int, int]
+HistoryRow = tuple[str, str, str, str, str, str, int, int]
 
 
 class History:
@@ -41,7 +41,7 @@ class History:
         if os.path.islink(path):  # noqa: PTH114 -- pathlib raises OSError for a name that is too long
             raise UsageError(f"--history: {path} is a symbolic link and would not be followed; name the file itself.")
         self._path = path
-        self._file = _opened(path)
+        self._file = _open_history(path)
 
     def __enter__(self) -> History:  # noqa: PYI034 -- typing.Self is newer than Python 3.10
         return self
@@ -59,20 +59,20 @@ class History:
         try:
             new = self._file.execute("INSERT OR IGNORE INTO report VALUES (?, ?)", (node, created)).rowcount
             if new:
-                self._file.executemany(_SEEN, [(node, *cause, created) for cause in dict.fromkeys(causes)])
+                self._file.executemany(_INSERT_SEEN, [(node, *cause, created) for cause in dict.fromkeys(causes)])
         except sqlite3.Error as failure:
             raise OutputError(f"The history {self._path} could not be written: {failure}.") from None
 
     def told(self, fleet: Fleet) -> Fleet:
         """Return the fleet with its history: first where and since when each finding is there, then what is gone."""
-        groups: dict[tuple[str, bool], list[Row]] = defaultdict(list)
-        for row in self._file.execute(_ALL):
+        groups: dict[tuple[str, bool], list[HistoryRow]] = defaultdict(list)
+        for row in self._file.execute(_SELECT_ALL):
             groups[row[0], bool(row[7])].append(row)
         made = (_sighting(rows, present=present) for (_, present), rows in groups.items())
         return msgspec.structs.replace(fleet, history=tuple(sorted(made, key=lambda one: (not one.present, one.first, one.code))))
 
 
-def _opened(path: str) -> sqlite3.Connection:
+def _open_history(path: str) -> sqlite3.Connection:
     """Return the open file, new or of an earlier merge. Raises UsageError for any other file."""
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
@@ -80,9 +80,9 @@ def _opened(path: str) -> sqlite3.Connection:
         mark, version = (file.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
         if (mark, version) == (0, 0) and Path(path).stat().st_size == 0:
             file.executescript(
-                f"BEGIN IMMEDIATE; PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_VERSION}; {_TABLES} COMMIT;"
+                f"BEGIN IMMEDIATE; PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {_SCHEMA_VERSION}; {_CREATE_TABLES} COMMIT;"
             )
-        elif (mark, version) != (_APPLICATION, _VERSION):
+        elif (mark, version) != (_APPLICATION_ID, _SCHEMA_VERSION):
             raise UsageError(f"--history: {path} is not a history that this gpudoctor wrote; name another file.")
     except OSError as error:
         raise UsageError(f"--history: {path} cannot be opened: {error.strerror}.") from None
@@ -91,7 +91,7 @@ def _opened(path: str) -> sqlite3.Connection:
     return file
 
 
-def _sighting(rows: list[Row], *, present: bool) -> Sighting:
+def _sighting(rows: list[HistoryRow], *, present: bool) -> Sighting:
     names = [row[3] for row in rows]
     code, name, severity = max(rows, key=lambda row: row[5])[:3]
     return Sighting(
@@ -99,7 +99,7 @@ def _sighting(rows: list[Row], *, present: bool) -> Sighting:
         name=name,
         severity=severity,
         present=present,
-        nodes=nodes(names),
+        nodes=nodes_of_names(names),
         first=min(row[4] for row in rows),
         last=max(row[5] for row in rows),
         reports=sum(row[6] for row in rows),

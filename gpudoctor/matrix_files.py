@@ -12,11 +12,11 @@ from typing import Any
 
 from gpudoctor.errors import TableError, UsageError
 from gpudoctor.matrix import Matrix
-from gpudoctor.matrix.consistency import problems
+from gpudoctor.matrix.consistency import table_contradictions
 from gpudoctor.matrix.table import Row, Table
-from gpudoctor.regular_files import beginning
+from gpudoctor.regular_files import file_beginning
 
-_LARGEST = 64 << 20
+_MAX_TABLE_BYTES = 64 << 20
 """Bytes of a table; the largest has less than one MiB."""
 
 
@@ -29,7 +29,7 @@ def open_matrix(directory: str | None = None) -> Matrix:
     if not os.path.isdir(folder):
         raise UsageError(f"--compat: {folder} is not a folder; name one with compatibility tables or leave the option out.")
 
-    content = functools.cache(_content)
+    content = functools.cache(_table_content)
 
     def read(table: Table[Row], distribution: str = "", platform: str = "", release: str = "") -> tuple[Row, ...]:
         path = os.path.join(folder, f"{table.name}.csv")
@@ -37,19 +37,19 @@ def open_matrix(directory: str | None = None) -> Matrix:
 
     matrix = Matrix(read)
     if directory is not None:
-        _vouch(matrix, directory)
+        _refuse_contradictions(matrix, directory)
     return matrix
 
 
-def _vouch(matrix: Matrix, directory: str) -> None:
+def _refuse_contradictions(matrix: Matrix, directory: str) -> None:
     """Raise UsageError for a user's tables that contradict each other."""
-    for problem in problems(matrix):
+    for problem in table_contradictions(matrix):
         raise UsageError(f"The compatibility tables in {directory} are inconsistent: {problem}")
 
 
-def _content(path: str) -> bytes:
+def _table_content(path: str) -> bytes:
     try:
-        return beginning(path, _LARGEST)
+        return file_beginning(path, _MAX_TABLE_BYTES)
     except OSError as error:
         raise UsageError(f"The compatibility table {path} cannot be read: {error.strerror}; restore it or leave out --compat.") from None
 
@@ -57,7 +57,7 @@ def _content(path: str) -> bytes:
 def read_table(directory: str, table: Table[Row]) -> tuple[Row, ...]:
     """The rows of `directory`/`table.name`.csv. Raises UsageError if it cannot be read, TableError for a wrong row."""
     path = os.path.join(directory, f"{table.name}.csv")
-    return parse_table(path, _content(path), table)
+    return parse_table(path, _table_content(path), table)
 
 
 def parse_table(
@@ -76,19 +76,19 @@ def parse_table(
     rows: dict[Any, Row] = {}
     place, key = 0, None
     try:
-        _head(table, _cells(content[: content.index(b"\n")]))
-        place, end = _part_with(content, beginning)
+        _check_header(table, _cells_of_line(content[: content.index(b"\n")]))
+        place, end = _matching_lines(content, beginning)
         for line in content[place:end].split(b"\n")[:-1]:
             named = not wanted or wanted in line.partition(b",")[2].partition(b",")[0].split(b" ")
             if named and (not platform or line.split(b",", column + 1)[column] in platforms):
-                key = _take(table, _cells(line), rows, key)
+                key = _add_rows(table, _cells_of_line(line), rows, key)
             place += len(line) + 1
     except (ValueError, csv.Error) as problem:
         raise TableError(path, content.count(b"\n", 0, place) + 1, str(problem)) from None
     return tuple(rows[key] for key in sorted(rows)) if table.joined else tuple(rows.values())
 
 
-def _part_with(content: bytes, beginning: bytes) -> tuple[int, int]:
+def _matching_lines(content: bytes, beginning: bytes) -> tuple[int, int]:
     """Return where the lines with this beginning start and end, below the header; they are in order.
 
     A check looks up thirty distributions, most of them not in a file of 400 kB: searching it takes a hundred times as long, in all 4 ms.
@@ -105,12 +105,12 @@ def _part_with(content: bytes, beginning: bytes) -> tuple[int, int]:
     return first, rows.start + bisect_right(rows, beginning, key=line_begins)
 
 
-def _head(table: Table[Row], cells: list[str]) -> None:
+def _check_header(table: Table[Row], cells: list[str]) -> None:
     if cells != list(table.columns):
         raise ValueError(f"the header is not {','.join(table.columns)}")
 
 
-def _take(table: Table[Row], cells: list[str], rows: dict[Any, Row], before: Any) -> Any:
+def _add_rows(table: Table[Row], cells: list[str], rows: dict[Any, Row], before: Any) -> Any:
     """Add a line's rows to `rows`; returns the first one's key, which must sort after that of the line before."""
     keys = []
     for row in table.rows(cells):
@@ -122,7 +122,7 @@ def _take(table: Table[Row], cells: list[str], rows: dict[Any, Row], before: Any
     return keys[0]
 
 
-def _cells(line: bytes) -> list[str]:
+def _cells_of_line(line: bytes) -> list[str]:
     try:
         text = line.decode()
     except UnicodeDecodeError:

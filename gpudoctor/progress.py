@@ -29,5 +29,5 @@ class Event(msgspec.Struct, frozen=True):
 Progress = Callable[[Event], None]
 
 
-def silent(_event: Event) -> None:
+def ignore_event(_event: Event) -> None:
     """Nobody watches."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from gpudoctor.run_words import parse as parse_run
+from gpudoctor.run_spelling import run_of_words as parse_run
 
 __all__ = ["allows", "parse_run", "understood"]
 

@@ -11,7 +11,7 @@ _MARKERS = re.compile(r"^<!-- .*? -->\n", re.MULTILINE)
 """What scripts/generate finds its blocks by; no reader needs them."""
 
 
-def read(rule: Rule) -> str:
+def read_rule_page(rule: Rule) -> str:
     """Return the page of `rule` in Markdown: its code, title, symptoms, why, how to check by hand, fix and references."""
     package, _, module = rule.body.__module__.rpartition(".")
     return _MARKERS.sub("", files(package).joinpath(f"{module}.md").read_text(encoding="utf-8"))

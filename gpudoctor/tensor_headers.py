@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import msgspec
 
 from gpudoctor.errors import UsageError
-from gpudoctor.typed import converted
+from gpudoctor.typed_values import convert_value
 
 _Size = Annotated[int, msgspec.Meta(ge=0, le=10**15)]
 
@@ -44,19 +44,19 @@ TensorHeaders = dict[str, TensorHeader]
 """Tensors by name."""
 
 
-def headers(name: str, described: Mapping[str, Any]) -> TensorHeaders:
+def parse_tensor_headers(name: str, described: Mapping[str, Any]) -> TensorHeaders:
     """Return the tensors of a header. Raises UsageError if it is none."""
     found = {}
     for tensor, entry in described.items():
         if tensor != "__metadata__":
             try:
-                found[tensor] = converted(entry, TensorHeader)
+                found[tensor] = convert_value(entry, TensorHeader)
             except msgspec.ValidationError as error:
                 raise UsageError(f"{name} is damaged: the header of {tensor[:80]!r} is wrong: {error}.") from None
     return found
 
 
-def packed(tensors: TensorHeaders) -> str:
+def packed_type(tensors: TensorHeaders) -> str:
     """Return the type of most bytes if that is one of whole numbers, into which quantised weights are packed; else ""."""
     bytes_of = Counter[str]()
     for tensor in tensors.values():

@@ -9,7 +9,7 @@ from typing import Any
 from gpudoctor.errors import UsageError
 
 
-def parsed(text: str, what: str) -> dict[str, Any]:
+def parse_toml(text: str, what: str) -> dict[str, Any]:
     """Return what a text in TOML holds. Raises UsageError, a sentence about `what`, for any other text."""
     tomllib = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")  # few commands need it
     try:

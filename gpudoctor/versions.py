@@ -47,7 +47,7 @@ class Version(NamedTuple):
 
 
 @functools.lru_cache(maxsize=8192)
-def parse(text: str) -> Version | None:
+def parse_version(text: str) -> Version | None:
     """The version that `text` begins with ("12.5.1", "550.54.15", "9", "12.4 (build 3)"), or None if it does not begin with a digit."""
     numbers: list[int] = []
     for part in text.strip().split(".")[:4]:
@@ -68,6 +68,6 @@ def from_cuda_integer(number: int) -> Version:
     return Version(number // 1000, number % 1000 // 10, text=f"{number // 1000}.{number % 1000 // 10}")
 
 
-def is_called(release: Version, said: str) -> bool:
+def is_release_named(release: Version, said: str) -> bool:
     """Return whether `said` is the release, or its first two numbers, as in TensorFlow 2.4."""
     return release.text == said or (said.count(".") == 1 and release.text.startswith(f"{said}."))

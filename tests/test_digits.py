@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudoctor.digits import digits
+from gpudoctor.digits import short_number
 
 
 @pytest.mark.parametrize(
@@ -26,11 +26,11 @@ from gpudoctor.digits import digits
     ],
 )
 def test_a_number_in_words(value: float, count: int, words: str) -> None:
-    assert digits(value, count) == words
+    assert short_number(value, count) == words
 
 
 @given(st.floats(min_value=1e-3, max_value=1e15), st.integers(1, 6))
 def test_a_number_is_near_what_is_written_and_has_no_exponent(value: float, count: int) -> None:
-    text = digits(value, count)
+    text = short_number(value, count)
     assert "e" not in text
     assert float(text.replace(",", "")) == pytest.approx(value, rel=0.5 * 10.0 ** (1 - count) + 1e-12)

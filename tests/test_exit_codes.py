@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpudoctor import exit_codes
-from gpudoctor.exit_meanings import EXIT_CODES, in_short
+from gpudoctor.exit_meanings import EXIT_CODES, exit_codes_line
 from gpudoctor.findings import Verdict
 
 
@@ -20,4 +20,4 @@ def test_every_verdict_has_its_code() -> None:
 
 
 def test_the_line_of_the_help_names_every_code() -> None:
-    assert all(f"{code.label} {code.short}" in in_short() for code in EXIT_CODES)
+    assert all(f"{code.label} {code.short}" in exit_codes_line() for code in EXIT_CODES)

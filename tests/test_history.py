@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.cli.fleet_run import opened
+from gpudoctor.cli.fleet_run import opened_history
 from gpudoctor.errors import UsageError
 from gpudoctor.history import History
 from gpudoctor.report.build import TOOL
@@ -97,6 +97,6 @@ def test_another_file_is_refused_and_not_changed(tmp_path: Path) -> None:
 
 
 def test_without_a_file_nothing_is_remembered() -> None:
-    with opened(None) as memory:
+    with opened_history(None) as memory:
         memory.add("gpu1", day(1), (OLD,))
         assert memory.told(FLEET) == FLEET

@@ -11,7 +11,7 @@ import weakref
 
 import pytest
 
-from gpudoctor.check.interrupts import Interrupted, Interrupts
+from gpudoctor.check.interrupts import CheckInterrupted, Interrupts
 
 COMMAND = """
 import os, signal, time, weakref
@@ -25,9 +25,9 @@ def work(**_):
     del thing
     time.sleep(5)
 
-examine.live.display = work
-from gpudoctor.cli import run
-run()
+examine.progress_display.display_for_terminal = work
+from gpudoctor.cli import run_and_exit
+run_and_exit()
 """
 
 
@@ -47,7 +47,7 @@ WHILE_TYPES_ARE_READ = """
 from __future__ import annotations
 import os, signal
 import msgspec
-from gpudoctor.check.interrupts import Interrupted, Interrupts
+from gpudoctor.check.interrupts import CheckInterrupted, Interrupts
 from gpudoctor.children.channel import decoder
 
 def kick():
@@ -65,7 +65,7 @@ with Interrupts() as interrupts:
     interrupts.allow()
     try:
         decoder((Outer,))
-    except Interrupted:
+    except CheckInterrupted:
         print("interrupted")
     print(decoder((Outer,)).decode(b'{"type":"Outer","inner":{"type":"Inner","known":1,"kicking":2}}'))
 """
@@ -88,7 +88,7 @@ def signalled(number: int) -> None:
 def test_a_signal_in_a_callback_interrupts_a_moment_later(number: signal.Signals, capfd: pytest.CaptureFixture[str]) -> None:
     with Interrupts() as interrupts:
         interrupts.allow()
-        with pytest.raises(Interrupted) as stopped:
+        with pytest.raises(CheckInterrupted) as stopped:
             signalled(number)
     assert stopped.value.number == number
     assert "Traceback" not in capfd.readouterr().err
@@ -127,10 +127,10 @@ from gpudoctor.cli import examine
 from gpudoctor.__main__ import main
 
 def run():
-    signal.signal(signal.SIGTERM, examine._stop)
+    signal.signal(signal.SIGTERM, examine._raise_interrupt)
     os.kill(os.getpid(), signal.SIGTERM)
 
-cli.run = run
+cli.run_and_exit = run
 main()
 """
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.report import junit
-from gpudoctor.report.build import build
+from gpudoctor.report.build import build_report
 from tests.report import machines, samples
 
 pytestmark = pytest.mark.index
@@ -44,7 +44,7 @@ def validate(tools: Path, *files: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.untraced
 def test_every_sample_and_recorded_machine_is_valid(tools: Path, tmp_path: Path) -> None:
-    reports = {name: build(sample) for name, sample in samples.ALL.items()}
+    reports = {name: build_report(sample) for name, sample in samples.ALL.items()}
     reports |= {name: machines.report(name) for name in machines.NAMES}
     files = [tmp_path / f"{name}.xml" for name in reports]
     for file, report in zip(files, reports.values(), strict=True):
@@ -55,5 +55,5 @@ def test_every_sample_and_recorded_machine_is_valid(tools: Path, tmp_path: Path)
 
 def test_the_schema_refuses_what_is_wrong(tools: Path, tmp_path: Path) -> None:
     file = tmp_path / "report.xml"
-    file.write_bytes(junit.render(build(samples.mismatch)).replace(b"<failure ", b"<fail ").replace(b"</failure>", b"</fail>"))
+    file.write_bytes(junit.render(build_report(samples.mismatch)).replace(b"<failure ", b"<fail ").replace(b"</failure>", b"</fail>"))
     assert "fail" in validate(tools, file).stderr

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from gpudoctor.line_forms import CUES, PART, LineForms
+from gpudoctor.line_forms import CUES_BY_PATTERN, PART_MARK, LineForms
 from gpudoctor.signatures.table import SIGNATURES
 from scripts.generated.cues import cues
 from tests.matching import drawn
 from tests.read import texts
 from tests.seams.every import every
 
-PATTERNS = sorted(CUES)
+PATTERNS = sorted(CUES_BY_PATTERN)
 LINES = sorted(
     {line for table in (texts.CASES, texts.DECIDED) for _, text in table for line in text.splitlines()}
     | {line for text in (*texts.HEALTHY, *texts.HARMLESS) for line in text.splitlines()}
@@ -47,7 +47,7 @@ def test_where_a_line_may_have_been_wrapped_a_part_of_it_is_touched() -> None:
         words = line.split(" ")
         for place in range(1, len(words)):
             wrapped = [" ".join(words[:place]), " ".join(words[place:])]
-            assert FORMS.touched(wrapped) or not list(FORMS.among([line])), wrapped
+            assert FORMS.possible_lines(wrapped) or not list(FORMS.among([line])), wrapped
 
 
 @pytest.mark.untraced
@@ -85,11 +85,11 @@ def test_lines_together_match_what_each_matches_alone() -> None:
 def test_hardly_a_line_of_unknown_words_may_be_a_part_of_a_known_one() -> None:
     chance = random.Random(1)
     lines = [" ".join("".join(chance.choices(string.ascii_lowercase, k=6)) for _ in range(10)) for _ in range(1000)]
-    assert len(FORMS.touched(lines)) < len(lines) / 50
+    assert len(FORMS.possible_lines(lines)) < len(lines) / 50
 
 
 def test_every_pattern_has_a_cue() -> None:
-    assert not [pattern for pattern in PATTERNS if (PART,) in CUES[pattern]]
+    assert not [pattern for pattern in PATTERNS if (PART_MARK,) in CUES_BY_PATTERN[pattern]]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_every_pattern_has_a_cue() -> None:
         (r"[Ff]ailed to dlopen (?:some|all)", (("dlopen", "failed to dlopen all"), ("dlopen", "failed to dlopen some"))),
         (r"(?:ab|cd)*x\w", (("*x",),)),
         (r"\d+ ?(?:MiB|GiB) free\b", (("free", "gib free"), ("free", "mib free"))),
-        (r".*", ((PART,),)),
+        (r".*", ((PART_MARK,),)),
     ],
 )
 def test_a_cue_is_a_rare_whole_word_or_else_the_longest_known_part_with_other_parts(

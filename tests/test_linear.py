@@ -16,17 +16,17 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from gpudoctor import preflight
+from gpudoctor import conditions
 from gpudoctor.children.channel import in_our_code
 from gpudoctor.derive import specifiers
-from gpudoctor.derive.framework_log import telling_lines
+from gpudoctor.derive.framework_log import relevant_lines
 from gpudoctor.frameworks import CATALOGUE
-from gpudoctor.line_forms import CUES
-from gpudoctor.matrix import names as names_of_gpus
-from gpudoctor.matrix import slices
-from gpudoctor.redact import Owner, Redactor, names, shapes
-from gpudoctor.redact.shell import runnable
-from gpudoctor.signatures import recognise
+from gpudoctor.line_forms import CUES_BY_PATTERN
+from gpudoctor.matrix import gpu_names as names_of_gpus
+from gpudoctor.matrix import gpu_slices
+from gpudoctor.redact import Redactor, ReportOwner, names, shapes
+from gpudoctor.redact.shell import runnable_command
+from gpudoctor.signatures import recognised_signatures
 from gpudoctor.signatures.hints import HINTS
 from gpudoctor.signatures.noise import HARMLESS
 from gpudoctor.signatures.table import SIGNATURES
@@ -56,26 +56,30 @@ DEAR = 0.03
 TABLES: dict[str, Callable[[], list[str]]] = {
     "signatures/__init__.py": lambda: [*(hint.pattern for hint in HINTS), *(pattern for pattern, _ in HARMLESS)],
     "line_forms/__init__.py": lambda: [
-        *(pattern for pattern in CUES if pattern not in {signature.pattern for signature in SIGNATURES}),
+        *(pattern for pattern in CUES_BY_PATTERN if pattern not in {signature.pattern for signature in SIGNATURES}),
         # explain tries them in any case, so the others need not try them where case counts
         *(signature.pattern if signature.pattern.startswith("(?i)") else f"(?i){signature.pattern}" for signature in SIGNATURES),
     ],
     "read/readers/field_keys.py": lambda: [
-        text for field in _module("read/readers/field_keys.py").FIELDS for text in (field.name, field.answer)
+        text for field in _module("read/readers/field_keys.py").FIELD_KEYS for text in (field.name, field.answer)
     ],
-    "read/readers/version_lists.py": lambda: [one.pattern for _, one in _module("read/readers/version_lists.py")._KINDS],
-    "read/readers/conda_plan.py": lambda: [form.pattern for _, form in _module("read/readers/conda_plan.py")._FORMS],
-    "redact/__init__.py": lambda: [shape.pattern for shape in shapes.SHAPES] + _of(Redactor(Owner(("/home/al",), "al", ("al",), ("n7",)))),
-    "redact/names.py": lambda: [pattern for _, pattern in names._CONTEXTS],
-    "probe/kernel_log.py": lambda: [getattr(_module("probe/kernel_log.py"), name) for name in ("_XID", "_SXID")],
-    "probe/container_tools.py": lambda: [pattern for _, pattern, _ in _module("probe/container_tools.py").ASKING],
-    "matrix/names.py": lambda: list(_module("matrix/names.py")._OTHERS.values()),
+    "read/readers/version_lists.py": lambda: [one.pattern for _, one in _module("read/readers/version_lists.py")._ITEM_KINDS],
+    "read/readers/conda_plan.py": lambda: [form.pattern for _, form in _module("read/readers/conda_plan.py")._LINE_FORMS],
+    "redact/__init__.py": lambda: (
+        [shape.pattern for shape in shapes.SECRET_SHAPES] + _of(Redactor(ReportOwner(("/home/al",), "al", ("al",), ("n7",))))
+    ),
+    "redact/names.py": lambda: [pattern for _, pattern in names._HOST_CONTEXTS],
+    "probe/kernel_log.py": lambda: [getattr(_module("probe/kernel_log.py"), name) for name in ("_XID_LINE", "_SXID_LINE")],
+    "probe/container_tools.py": lambda: [pattern for _, pattern, _ in _module("probe/container_tools.py").CDI_SETTINGS],
+    "matrix/gpu_names.py": lambda: list(_module("matrix/gpu_names.py")._OTHER_VENDORS.values()),
     "derive/views/kernel.py": lambda: list(_asked_of_the_log()),
     "requirement_files/reading.py": lambda: [
-        pattern for name in ("_BY_NAME", "_BY_CONTENT") for pattern, _ in getattr(_module("requirement_files/reading.py"), name)
+        pattern
+        for name in ("_READERS_BY_NAME", "_READERS_BY_CONTENT")
+        for pattern, _ in getattr(_module("requirement_files/reading.py"), name)
     ],
     "requirement_files/images.py": lambda: [spec.image_tag for spec in CATALOGUE if spec.image_tag],
-    "report/plan_files.py": lambda: [pattern for pattern, _ in _module("report/plan_files.py")._WRITERS],
+    "report/plan_files.py": lambda: [pattern for pattern, _ in _module("report/plan_files.py")._WRITERS_BY_PATTERN],
 }
 """Patterns that are not written beside their use: the file that uses each, and all its values."""
 
@@ -194,9 +198,9 @@ def in_the_package() -> dict[str, Pattern]:
 
 SHARES = 64
 """Tests among which the patterns are divided."""
-_AT_THE_BEGINNING = {specifiers._LEXEME, preflight._SIZE}
+_AT_THE_BEGINNING = {specifiers._LEXEME, conditions._SIZE_FORM}
 """Used with match or fullmatch only."""
-NAMES_OF_GPUS = ("matrix/names.py", "matrix/slices.py")
+NAMES_OF_GPUS = ("matrix/gpu_names.py", "matrix/gpu_slices.py")
 """Files whose texts are cut to the length of a name, and must match whole."""
 
 
@@ -385,7 +389,8 @@ def takes_linear_time(pattern: str, file: str, methods: set[str]) -> None:
     used = {"match"} if pattern in _AT_THE_BEGINNING else methods
     if file in NAMES_OF_GPUS:
         assert all(
-            seconds(re.compile(pattern), pump, names_of_gpus.LONGEST, re.Pattern.fullmatch) < AT_ONCE for pump in _Sample(pattern).pumps()
+            seconds(re.compile(pattern), pump, names_of_gpus.MAX_NAME_LENGTH, re.Pattern.fullmatch) < AT_ONCE
+            for pump in _Sample(pattern).pumps()
         )
         return
     uses = [getattr(re.Pattern, one) for one in used] if used <= {"match", "fullmatch"} else [everywhere]
@@ -416,16 +421,16 @@ def test_a_pattern_that_is_not_linear_is_noticed(pattern: str) -> None:
 
 MEGABYTES = 4 << 20
 ENTRIES: dict[str, Callable[[str], object]] = {
-    "redacted": Redactor(Owner(homes=("/home/al",), user="al", users=("al",), hosts=("n7",))).text,
-    "recognised": recognise,
-    "log": telling_lines,
-    "command": runnable,
-    "version": specifiers.key,
-    "requirement": specifiers.requirement,
-    "marker": lambda text: specifiers.holds(text, {}, ()),
+    "redacted": Redactor(ReportOwner(homes=("/home/al",), user="al", users=("al",), hosts=("n7",))).text,
+    "recognised": recognised_signatures,
+    "log": relevant_lines,
+    "command": runnable_command,
+    "version": specifiers.pep440_version,
+    "requirement": specifiers.parse_requirement,
+    "marker": lambda text: specifiers.marker_holds(text, {}, ()),
     "specifier": lambda text: specifiers.satisfies("1.0", text),
     "vendor": names_of_gpus.other_vendor,
-    "slice": lambda text: slices.find(text, {}),
+    "slice": lambda text: gpu_slices.find_slice(text, {}),
     "crash": in_our_code,
 }
 

@@ -13,7 +13,7 @@ import pytest
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Diagnosis, Level, Policy, Rung, RungState, Severity, Verdict
 from gpudoctor.matrix import Matrix
-from gpudoctor.probe.inventory import Scope
+from gpudoctor.probe.inventory import ProbeScope
 from gpudoctor.snapshot import Cause, Missing, Nvml, NvmlGpu, Pci, Refusals, Snapshot, Status
 from tests.machines import trained
 from tests.machines.store import NAMES, policy, recorded
@@ -69,7 +69,7 @@ def test_an_alarm_in_any_call_keeps_its_gpu_from_being_ready(
     cards = [Card(address=f"00000000:{1 + number:02X}:00.0", **needs) for number in range(len(functions) + 2)]  # type: ignore[arg-type]
     calls = {f"{name}.{number}": f"return {code}" for number, name in enumerate(functions, start=1)}
     library = Library(gpus=cards, calls=calls, without=tuple(OLDER) if old else ())
-    nvml = look(Scope(python=sys.executable), shim_environment(library))[0].nvml
+    nvml = look(ProbeScope(python=sys.executable), shim_environment(library))[0].nvml
     diagnosis = diagnose(Snapshot(created="", nvml=nvml), matrix, Policy(level=Level.LOOK))
     keys = {row.index: row.subject.key for row in diagnosis.ladder}
     assert [name for number, name in enumerate(functions, start=1) if not unready(diagnosis, keys[number])] == []

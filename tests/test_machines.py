@@ -8,7 +8,7 @@ import pytest
 
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.findings import Evidence, Finding, Fix
-from gpudoctor.snapshot import decode, encode
+from gpudoctor.snapshot import decode_snapshot, encode_snapshot
 from tests.machines import golden
 from tests.machines.build import diagnosed, examine, expected
 from tests.machines.diagnoses import as_json, diagnosis
@@ -42,7 +42,7 @@ def test_findings_txt_is_up_to_date() -> None:
 
 def test_recorded_snapshots_survive_being_read() -> None:
     for name in NAMES:
-        assert decode(encode(recorded(name))) == recorded(name), name
+        assert decode_snapshot(encode_snapshot(recorded(name))) == recorded(name), name
 
 
 IN_THE_IMPORT = {"cpu-killed"}

@@ -15,7 +15,18 @@ from hypothesis import strategies as st
 from gpudoctor import versions
 from gpudoctor.errors import TableError, UsageError
 from gpudoctor.matrix.table import Table
-from gpudoctor.matrix.tables import ALL, CUDA, CUDNN, DRIVERS, GPUS, OTHERS, RELEASES, SOURCE_TABLE, TORCH_BUILDS, WHEELS
+from gpudoctor.matrix.tables import (
+    ALL_TABLES,
+    CUDA,
+    CUDNN,
+    DRIVERS,
+    GPUS,
+    OTHER_RELEASES,
+    RELEASE_TABLES,
+    SOURCE_TABLE,
+    TORCH_BUILDS,
+    WHEEL_TABLES,
+)
 from gpudoctor.matrix_files import open_matrix, parse_table, read_table
 from scripts.refresh.common import dump_table
 
@@ -122,10 +133,10 @@ def test_an_invalid_table_is_reported_by_file_and_line(tmp_path: Path, content: 
 )
 def test_an_invalid_framework_cell_is_reported(column: str, cell: str) -> None:
     cells = ["tensorflow", "2.0.0", "linux_x86_64", "3.8", "cuda", "10.1", "7", "sm_35", "none", "", "", "", "none", "x", ""]
-    good = dict(zip(RELEASES["tensorflow"].columns, cells, strict=True))
-    assert RELEASES["tensorflow"].parse(list(good.values())).ptx == ()
+    good = dict(zip(RELEASE_TABLES["tensorflow"].columns, cells, strict=True))
+    assert RELEASE_TABLES["tensorflow"].parse(list(good.values())).ptx == ()
     with pytest.raises(ValueError, match=f"column {column} "):
-        RELEASES["tensorflow"].parse(list((good | {column: cell}).values()))
+        RELEASE_TABLES["tensorflow"].parse(list((good | {column: cell}).values()))
 
 
 @pytest.mark.parametrize("memory", ["24.0", "big", "-1", "2e1"])
@@ -140,10 +151,10 @@ def test_a_date_has_one_spelling(day: str) -> None:
         SOURCE_TABLE.parse(["id", "title", "", day])
 
 
-@pytest.mark.parametrize("table", ALL, ids=lambda table: table.name)
+@pytest.mark.parametrize("table", ALL_TABLES, ids=lambda table: table.name)
 @given(content=st.binary(max_size=200))
 def test_garbage_gives_rows_or_a_table_error(table: object, content: bytes) -> None:
-    chosen = next(one for one in ALL if one is table)
+    chosen = next(one for one in ALL_TABLES if one is table)
     head = ",".join(chosen.columns).encode() + b"\n"
     for file in (content, head + content, head + content + b"\n"):
         with suppress(TableError):
@@ -160,7 +171,7 @@ def test_one_wrong_byte_in_a_shipped_table_gives_rows_or_a_table_error(position:
         assert parse_table("cuda.csv", dump_table(CUDA, rows), CUDA) == rows
 
 
-WHEEL_HEADER = ",".join(OTHERS.columns).encode() + b"\n"
+WHEEL_HEADER = ",".join(OTHER_RELEASES.columns).encode() + b"\n"
 
 
 def _wheel(releases: str, platform: str = "any", note: str = "") -> bytes:
@@ -170,10 +181,10 @@ def _wheel(releases: str, platform: str = "any", note: str = "") -> bytes:
 def test_releases_that_share_a_line_are_a_row_each() -> None:
     joined = WHEEL_HEADER + _wheel("1.0 1.2 1.10") + _wheel("1.1", note="else") + _wheel("1.1.1")
     apart = WHEEL_HEADER + _wheel("1.0") + _wheel("1.1", note="else") + _wheel("1.1.1") + _wheel("1.2") + _wheel("1.10")
-    rows = parse_table("others.csv", joined, OTHERS)
+    rows = parse_table("others.csv", joined, OTHER_RELEASES)
     assert [str(row.release) for row in rows] == ["1.0", "1.1", "1.1.1", "1.2", "1.10"]
-    assert parse_table("others.csv", apart, OTHERS) == rows
-    assert dump_table(OTHERS, rows) == WHEEL_HEADER + _wheel("1.0 1.1.1 1.2 1.10") + _wheel("1.1", note="else")
+    assert parse_table("others.csv", apart, OTHER_RELEASES) == rows
+    assert dump_table(OTHER_RELEASES, rows) == WHEEL_HEADER + _wheel("1.0 1.1.1 1.2 1.10") + _wheel("1.1", note="else")
 
 
 @pytest.mark.parametrize(
@@ -191,39 +202,39 @@ def test_releases_that_share_a_line_are_a_row_each() -> None:
 )
 def test_an_invalid_line_of_several_releases_is_reported(content: bytes, line: int, problem: str) -> None:
     with pytest.raises(TableError, match=problem) as caught:
-        parse_table("others.csv", WHEEL_HEADER + content, OTHERS)
+        parse_table("others.csv", WHEEL_HEADER + content, OTHER_RELEASES)
     assert caught.value.line == line
 
 
 def test_the_rows_of_one_release_are_those_of_the_whole_table() -> None:
     shipped = open_matrix()
-    for table in WHEELS:
+    for table in WHEEL_TABLES:
         whole = open_matrix().rows(table)
         for name, release in sorted({(row.distribution, str(row.release)) for row in whole})[::9]:
             expected = tuple(row for row in whole if (row.distribution, str(row.release)) == (name, release))
             assert shipped.rows(table, name, release=release) == expected
-    assert shipped.rows(OTHERS, "keras", release="3") == ()
+    assert shipped.rows(OTHER_RELEASES, "keras", release="3") == ()
 
 
 def test_a_copy_of_the_shipped_tables_gives_the_same_answers(tmp_path: Path) -> None:
     shutil.copytree(COMPAT, tmp_path / "copy")
     copy, shipped = open_matrix(str(tmp_path / "copy")), open_matrix()
-    for table in ALL:
+    for table in ALL_TABLES:
         assert copy.rows(table) == shipped.rows(table)
 
 
 def test_the_rows_of_one_distribution_are_those_of_the_whole_table() -> None:
     shipped = open_matrix()
-    for table in WHEELS:
+    for table in WHEEL_TABLES:
         whole = shipped.rows(table)
         for name in {row.distribution for row in whole}:
             assert shipped.rows(table, name) == tuple(row for row in whole if row.distribution == name)
-    assert shipped.rows(OTHERS, "cupy-cuda") == ()  # the beginning of other names
+    assert shipped.rows(OTHER_RELEASES, "cupy-cuda") == ()  # the beginning of other names
 
 
 @pytest.mark.parametrize("seen_before", [False, True])
 def test_the_rows_for_one_platform_are_those_of_the_whole_table(seen_before: bool) -> None:
-    tables: tuple[Table[Any], ...] = (*WHEELS, CUDNN, TORCH_BUILDS)
+    tables: tuple[Table[Any], ...] = (*WHEEL_TABLES, CUDNN, TORCH_BUILDS)
     for table in tables:
         whole = open_matrix().rows(table)
         for platform in {row.platform for row in whole} - {"any"}:

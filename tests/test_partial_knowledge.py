@@ -11,9 +11,9 @@ import pytest
 from gpudoctor.diagnose import diagnose
 from gpudoctor.examination import Examination
 from gpudoctor.findings import Diagnosis, OutcomeKind, Verdict
-from gpudoctor.read.own import own_report
+from gpudoctor.read.own_report import own_report
 from gpudoctor.report import document
-from gpudoctor.report.build import build
+from gpudoctor.report.build import build_report
 from gpudoctor.snapshot import NOT_ASKED, Missing, Snapshot, Variables
 from tests.machines.diagnoses import diagnosis
 from tests.machines.store import NAMES, policy, recorded
@@ -52,7 +52,7 @@ def outcomes(found: Diagnosis) -> dict[tuple[str, Any], OutcomeKind]:
 def test_the_diagnosis_of_every_report_read_back_is_the_same_byte_for_byte() -> None:
     for name in NAMES:
         made = Examination(snapshot=recorded(name), diagnosis=diagnosis(name), policy=policy(name), matrix_date="2026-11-20")
-        read = own_report(document.encode(build(made, "check", ("gpudoctor", "check"))))
+        read = own_report(document.encode_document(build_report(made, "check", ("gpudoctor", "check"))))
         assert read is not None
         snapshot, asked = read
         assert msgspec.json.encode(diagnose(snapshot, MATRIX, asked)) == msgspec.json.encode(diagnosis(name)), name

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from gpudoctor.report import sarif
-from gpudoctor.report.build import build
+from gpudoctor.report.build import build_report
 from tests.report import machines, samples
 
 pytestmark = pytest.mark.index
@@ -34,7 +34,7 @@ def schema(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.mark.parametrize("name", samples.ALL)
 def test_every_sample_is_valid(schema: Any, name: str) -> None:
-    schema.validate(json.loads(sarif.render(build(samples.ALL[name]))))
+    schema.validate(json.loads(sarif.render(build_report(samples.ALL[name]))))
 
 
 def test_machines_with_every_rule_are_valid(schema: Any) -> None:
@@ -48,7 +48,7 @@ def test_machines_with_every_rule_are_valid(schema: Any) -> None:
 
 
 def test_the_schema_refuses_what_is_wrong(schema: Any) -> None:
-    document = json.loads(sarif.render(build(samples.mismatch)))
+    document = json.loads(sarif.render(build_report(samples.mismatch)))
     document["runs"][0]["results"][0]["level"] = "fatal"
     with pytest.raises(jsonschema.ValidationError):
         schema.validate(document)

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from gpudoctor.diagnose import diagnose
 from gpudoctor.examination import Examination
 from gpudoctor.findings import Diagnosis
-from gpudoctor.packed import BEGIN, END, unpack
-from gpudoctor.read.own import own_report
-from gpudoctor.redact import for_ticket
-from gpudoctor.report.ticket.markdown import LIMIT
+from gpudoctor.packed_text import BEGIN_LINE, END_LINE, unpack_document
+from gpudoctor.read.own_report import own_report
+from gpudoctor.redact import redactor_for_ticket
+from gpudoctor.report.ticket.markdown import MAX_LETTERS
 from gpudoctor.snapshot import Snapshot
 from tests.machines.store import NAMES as MACHINES
 from tests.redact.planted import DEVICES, IDENTIFIED, LEFT, NAMED, NAMES, SECRETS, examination
@@ -37,8 +37,8 @@ def outline(found: Diagnosis) -> tuple[object, ...]:
 
 def unpacked(text: str) -> str:
     """Return a ticket with what its packed part holds: its letters alone form any short word by chance."""
-    before, begin, rest = text.partition(BEGIN)
-    return before + os.fsdecode(unpack(text) or b"") + rest.partition(END)[2] if begin else text
+    before, begin, rest = text.partition(BEGIN_LINE)
+    return before + os.fsdecode(unpack_document(text) or b"") + rest.partition(END_LINE)[2] if begin else text
 
 
 def read_back(text: str) -> Diagnosis:
@@ -52,7 +52,7 @@ def test_the_diagnosis_of_every_fourth_recorded_machine_survives_a_ticket() -> N
     for name in MACHINES[::4]:
         machine = of_machine(name)
         tickets = written(machine)
-        assert len(tickets["markdown"].encode()) <= LIMIT
+        assert len(tickets["markdown"].encode()) <= MAX_LETTERS
         read = [own_report(text.encode()) for text in tickets.values()]
         assert read[0] == read[1] == read[2]
         assert outline(read_back(tickets["markdown"])) == outline(machine.diagnosis), name
@@ -69,7 +69,7 @@ def test_a_ticket_too_long_for_plain_json_holds_it_compressed() -> None:
     talkative = msgspec.structs.replace(machine.snapshot, remarks=tuple(f"remark {number} of a talkative reader" for number in range(2000)))
     long = msgspec.structs.replace(machine, snapshot=talkative)
     text = written(long)["markdown"]
-    assert len(text.encode()) <= LIMIT
+    assert len(text.encode()) <= MAX_LETTERS
     assert "BEGIN GPUDOCTOR REPORT" in text
     quoted = "".join(f"> > {line}\r\n" for line in text.splitlines())
     assert outline(read_back(quoted)) == outline(machine.diagnosis)
@@ -103,7 +103,7 @@ def test_what_is_planted_in_a_machine_is_gone_and_the_diagnosis_is_the_same(name
     )
     for form, text in written(seen).items():
         assert [part for part in GONE if part in unpacked(text)] == [], form
-    redactor, _ = for_ticket(ALICE, seen)
+    redactor, _ = redactor_for_ticket(ALICE, seen)
     assert outline(diagnose(redactor.struct(snapshot), MATRIX, machine.policy)) == outline(seen.diagnosis)
 
 
@@ -118,7 +118,7 @@ def test_a_value_has_one_pseudonym_throughout_a_ticket() -> None:
         "GPU-8f6f2c4e-1b2a-4c3d-9e8f-0a1b2c3d4e5f is called GPU-8f6f in CUDA_VISIBLE_DEVICES",
     )
     seen = msgspec.structs.replace(machine, snapshot=msgspec.structs.replace(machine.snapshot, remarks=remarks))
-    redactor, pseudonyms = for_ticket(ALICE, seen)
+    redactor, pseudonyms = redactor_for_ticket(ALICE, seen)
     told = redactor.struct(seen).snapshot.remarks
     assert told[:5] == (
         "<host-1>:4711:4712 [0] NCCL WARN Call to connect failed",
@@ -136,5 +136,5 @@ def test_a_ticket_of_a_ticket_keeps_its_pseudonyms() -> None:
     seen = msgspec.structs.replace(
         machine, snapshot=msgspec.structs.replace(machine.snapshot, remarks=("<host-1> met db7.internal.example.com",))
     )
-    redactor, _ = for_ticket(ALICE, seen)
+    redactor, _ = redactor_for_ticket(ALICE, seen)
     assert redactor.struct(seen).snapshot.remarks == ("<host-1> met <host-2>",)

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gpudoctor.check.touch import untouchable
+from gpudoctor.check.touch import reason_against_touching
 from gpudoctor.derive import MachineView
 from gpudoctor.findings import Policy
 from gpudoctor.snapshot import Cause, Hang, Libcuda, Missing
@@ -95,7 +95,7 @@ def test_look_touches_nothing_and_touch_takes_its_time(tmp_path: Path) -> None:
 
 def test_a_hanging_gpu_is_not_touched() -> None:
     def why(snapshot: object) -> Missing | None:
-        return untouchable(MachineView(snapshot, shared_matrix(), Policy()))  # type: ignore[arg-type]
+        return reason_against_touching(MachineView(snapshot, shared_matrix(), Policy()))  # type: ignore[arg-type]
 
     sound = machine()
     assert why(sound) is None

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 import gpudoctor
 from gpudoctor.errors import UsageError
-from gpudoctor.fit.counted import Network, Sample
-from gpudoctor.fit.model import Affine, Model
-from gpudoctor.model_files.configuration import of_config
-from gpudoctor.trace import Step, through, traced
+from gpudoctor.fit.counted_models import PresetNetwork, SampleSize
+from gpudoctor.fit.model import LinearInBatch, Model
+from gpudoctor.model_files.configuration import network_of_configuration
+from gpudoctor.trace import TracedStep, line_through, traced_model
 from tests.seams.imported import imported
 
 TRACKER = "torch.distributed._tools.mem_tracker"
@@ -449,7 +449,7 @@ def counted(tmp_path: Path) -> Callable[..., Model]:
 
     def count(text: str, function: str, python: Path | str, deadline: float = 100.0, **step: object) -> Model:
         (tmp_path / "builders.py").write_text(text)
-        return traced(str(python), f"builders:{function}", Step(**step), folder=str(tmp_path), deadline=deadline)  # type: ignore[arg-type]
+        return traced_model(str(python), f"builders:{function}", TracedStep(**step), folder=str(tmp_path), deadline=deadline)  # type: ignore[arg-type]
 
     return count
 
@@ -493,7 +493,7 @@ def test_a_builder_that_hangs_is_ended_with_what_it_started(counted: Callable[..
 )
 def test_a_builder_that_is_not_there_is_told_in_a_sentence(builder: str, told: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as refusal:
-        traced(sys._base_executable, builder, Step(), folder=str(tmp_path))  # type: ignore[attr-defined]
+        traced_model(sys._base_executable, builder, TracedStep(), folder=str(tmp_path))  # type: ignore[attr-defined]
     assert str(refusal.value).startswith(told)
 
 
@@ -504,7 +504,7 @@ def test_inference_holds_what_is_alive_at_once_and_needs_no_gradients(counted: C
     numbers = 64 + 64 + 5
     assert full.full
     assert half.half
-    assert (full.full.inference, half.half.inference) == (Affine(4 * numbers), Affine(2 * numbers))
+    assert (full.full.inference, half.half.inference) == (LinearInBatch(4 * numbers), LinearInBatch(2 * numbers))
     assert (full.forward_flops, full.step_flops, full.cache_elements) == (2 * (3 * 16 * 16 + 64 * 5), None, 0)
     with pytest.raises(UsageError, match=r"^builders:fan has no trainable parameters: count inference with --infer\.$"):
         counted(TORCH, "fan", torch, batch=4)
@@ -520,9 +520,9 @@ def test_a_torch_module_is_traced_with_its_blocks_and_a_frozen_trillion_paramete
     assert (model.forward_flops, model.step_flops) == (2 * width, 6 * width - 2 * 160)
     # the batch, each block's input and hidden layer, and the last layer's; the loss keeps logarithms and labels, and the sum of weights once
     assert model.full is not None
-    assert model.full.kept == Affine(4 * (10 + 4 * (16 + 64) + 16 + 5) + 8, 4)
-    assert model.full.checkpointed == Affine(4 * (10 + 4 * 16 + 16 + 5) + 8, 4)
-    assert model.full.recomputed == Affine(4 * 64)
+    assert model.full.kept == LinearInBatch(4 * (10 + 4 * (16 + 64) + 16 + 5) + 8, 4)
+    assert model.full.checkpointed == LinearInBatch(4 * (10 + 4 * 16 + 16 + 5) + 8, 4)
+    assert model.full.recomputed == LinearInBatch(4 * 64)
     assert 0 < model.full.transient.per_sample < 2 * 4 * (2 * 16 + 64)
     assert (model.backward[0], model.backward[-1][1]) == ((1.0, 5 / model.trainable), 1.0)  # at first the last bias alone
     assert (model.largest_block, model.block_flops) == (2 * 16 * 64 + 80, 4 * 2 * 16 * 64)
@@ -653,7 +653,7 @@ def build():
 def test_autocast_runs_in_fp32_what_it_does_on_a_gpu(counted: Callable[..., Model], torch: Path) -> None:
     """The CPU's leaves a group norm and what follows in BF16."""
     rows = ("conv", 16, 3), ("norm", "group", 4), ("function", "silu"), ("conv", 16, 3), ("flatten",), ("linear", 10), ("loss",)
-    true, formula = counted(NORMED, "build", torch, batch=4, precision="bf16"), Network(rows, (3, 8, 8)).model("normed")
+    true, formula = counted(NORMED, "build", torch, batch=4, precision="bf16"), PresetNetwork(rows, (3, 8, 8)).model("normed")
     assert true.half
     assert formula.half
     assert true.half.kept.per_sample == formula.half.kept.per_sample
@@ -672,7 +672,7 @@ def test_a_size_that_depends_on_values_is_refused_with_its_place(function: str, 
 def test_a_configuration_is_refused_where_transformers_is_missing(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "mamba"}')
     with pytest.raises(UsageError, match=r"^config\.json is built by transformers, which \S+ does not have: name an environment"):
-        traced(sys._base_executable, str(tmp_path / "config.json"), Step())  # type: ignore[attr-defined]
+        traced_model(sys._base_executable, str(tmp_path / "config.json"), TracedStep())  # type: ignore[attr-defined]
 
 
 GEMMA = {"hidden_size": 2560, "intermediate_size": 10240, "num_hidden_layers": 2}
@@ -716,7 +716,7 @@ def built(tmp_path: Path, with_transformers: Path) -> Callable[..., Model]:
 
     def trace(fields: dict[str, object], **step: object) -> Model:
         config.write_text(json.dumps(fields))
-        return traced(str(with_transformers), str(config), Step(batch=2, **step))  # type: ignore[arg-type]
+        return traced_model(str(with_transformers), str(config), TracedStep(batch=2, **step))  # type: ignore[arg-type]
 
     return trace
 
@@ -750,7 +750,7 @@ def test_the_formula_keeps_in_bf16_what_experts_keep(built: Callable[..., Model]
     """Autocast leaves their matmuls in FP32: https://github.com/pytorch/pytorch/issues/174763."""
     for fields in EXPERTS:
         true = built(fields, seq=64, precision="bf16")
-        formula = of_config("config.json", fields).model("config.json", Sample(64))
+        formula = network_of_configuration("config.json", fields).model("config.json", SampleSize(64))
         assert formula.half
         assert true.half
         assert formula.forward_flops == true.forward_flops
@@ -779,7 +779,9 @@ def test_the_formula_holds_in_inference_what_transformers_holds(built: Callable[
     """Also what its functions hold only because a name still refers to it."""
     for fields in INFERRED:
         true = built(fields, seq=64, infer=True)
-        formula = of_config("config.json", fields).model("config.json", Sample() if fields["model_type"] == "vit" else Sample(64))
+        formula = network_of_configuration("config.json", fields).model(
+            "config.json", SampleSize() if fields["model_type"] == "vit" else SampleSize(64)
+        )
         assert true.full
         assert formula.full
         assert formula.full.inference.per_sample == pytest.approx(true.full.inference.per_sample, rel=0.05)
@@ -937,5 +939,5 @@ SIZES = st.integers(min_value=0, max_value=1 << 50)
 @settings(deadline=None, max_examples=50)
 @given(SIZES, SIZES, st.integers(min_value=1, max_value=4096))
 def test_a_line_is_found_from_its_values_at_a_batch_and_at_twice_that_batch(slope: int, fixed: int, batch: int) -> None:
-    line = Affine(slope, fixed)
-    assert through(batch, line.at(batch), line.at(2 * batch)) == line
+    line = LinearInBatch(slope, fixed)
+    assert line_through(batch, line.at(batch), line.at(2 * batch)) == line

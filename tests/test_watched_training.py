@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.probe.telemetry import SILENCE
+from gpudoctor.probe.telemetry import SILENCE_SECONDS
 from tests.machines.build import diagnosed, examine
 from tests.machines.recipes.loads import at_work
 from tests.seams import Nvml
@@ -50,7 +50,7 @@ def test_nvml_can_contradict_a_framework(examined: Callable[..., dict[str, Any]]
 
 def test_hanging_samples_do_not_affect_training(examined: Callable[..., dict[str, Any]]) -> None:
     """However fast the machine, training goes on for longer than the silence after which sampling counts as hung."""
-    report = examined(plays(opens_in=1.2 * SILENCE), {"nvmlDeviceGetPowerUsage": "after 2 stuck"})
+    report = examined(plays(opens_in=1.2 * SILENCE_SECONDS), {"nvmlDeviceGetPowerUsage": "after 2 stuck"})
     assert report["verdict"] == "ready"
     loads = report["snapshot"]["loads"]
     assert "did not respond" in (loads["cut"] if loads["type"] == "loads" else loads["reason"])

@@ -10,7 +10,7 @@ import msgspec
 
 from gpudoctor.snapshot import Missing, NvmlGpu
 
-KEYS: Final[dict[str, tuple[str, ...]]] = {
+ITEM_KEYS: Final[dict[str, tuple[str, ...]]] = {
     "AllReduce": ("devices", "p2p"),
     "Amd": ("target",),
     "Blocked": ("name", "where"),
@@ -76,8 +76,8 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     "Unread": ("what",),
 }
 """What an item of a list is known by: these fields together, or for a GPU the first of them that is known."""
-GPUS: Final = frozenset({"NvmlGpu", "CudaDevice", "CudaContext"})
-Pair = tuple[str, Any, Any]
+GPU_TYPES: Final = frozenset({"NvmlGpu", "CudaDevice", "CudaContext"})
+ItemPair = tuple[str, Any, Any]
 """An item's key, and the item before and after; None on the side that lacks it."""
 
 
@@ -99,27 +99,27 @@ class ItemNames:
 
     def _key(self, item: msgspec.Struct) -> str:
         kind = type(item).__name__
-        values = [getattr(item, name) for name in KEYS[kind]]
-        if kind in GPUS:
+        values = [getattr(item, name) for name in ITEM_KEYS[kind]]
+        if kind in GPU_TYPES:
             return str(next(value for value in values if not isinstance(value, Missing)))
         if kind == "GpuPair":
             values = [self._addresses.get(value, value) for value in values]
         return "-".join(str(value) for value in values if not isinstance(value, Missing))
 
 
-def pairs(before: Sequence[Any], after: Sequence[Any], earlier: ItemNames, later: ItemNames) -> Iterator[Pair]:
+def item_pairs(before: Sequence[Any], after: Sequence[Any], earlier: ItemNames, later: ItemNames) -> Iterator[ItemPair]:
     """Yield the items of two lists side by side, by key."""
     same = Counter(before) & Counter(after)
-    old, new = earlier.of(_without(before, same)), later.of(_without(after, same))
+    old, new = earlier.of(_items_without(before, same)), later.of(_items_without(after, same))
     lost, found = [key for key in old if key not in new], [key for key in new if key not in old]
-    moved = dict(_alike(old, new, lost, found))
+    moved = dict(_moved_items(old, new, lost, found))
     both = [(min(key, moved.get(key, key)), old[key], new[moved.get(key, key)]) for key in old if key in new or key in moved]
     gone = [(key, old[key], None) for key in lost if key not in moved]
     come = [(key, None, new[key]) for key in found if key not in moved.values()]
     yield from sorted([*both, *gone, *come], key=lambda pair: pair[0])
 
 
-def _without(items: Sequence[Any], same: Counter[Any]) -> list[Any]:
+def _items_without(items: Sequence[Any], same: Counter[Any]) -> list[Any]:
     """Return the items of a list that the other list does not hold too."""
     left, kept = same.copy(), []
     for item in items:
@@ -129,10 +129,10 @@ def _without(items: Sequence[Any], same: Counter[Any]) -> list[Any]:
     return kept
 
 
-def _alike(old: dict[str, Any], new: dict[str, Any], lost: Sequence[str], found: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _moved_items(old: dict[str, Any], new: dict[str, Any], lost: Sequence[str], found: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield the keys of items that only changed their key: a GPU in another slot, a renamed file."""
     free = list(found)
-    for same in (_uuid, _index, _rest):
+    for same in (_item_uuid, _item_index, _values_without_key):
         taken: set[str] = set()
         for key in lost:
             match = next((other for other in free if same(old[key]) is not None and same(old[key]) == same(new[other])), None)
@@ -143,17 +143,17 @@ def _alike(old: dict[str, Any], new: dict[str, Any], lost: Sequence[str], found:
         lost = [key for key in lost if key not in taken]
 
 
-def _uuid(item: msgspec.Struct) -> object:
+def _item_uuid(item: msgspec.Struct) -> object:
     uuid = getattr(item, "uuid", None)
     return uuid if isinstance(uuid, str) else None
 
 
-def _index(item: msgspec.Struct) -> object:
+def _item_index(item: msgspec.Struct) -> object:
     """Return the number of a GPU that could be opened on one side only: lost ones have no address."""
     return item.index if isinstance(item, NvmlGpu) else None
 
 
-def _rest(item: msgspec.Struct) -> object:
+def _values_without_key(item: msgspec.Struct) -> object:
     """Return what an item holds beside its key."""
-    own = KEYS[type(item).__name__]
+    own = ITEM_KEYS[type(item).__name__]
     return [getattr(item, name) for name in item.__struct_fields__ if name not in own]

@@ -7,18 +7,18 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.changes.matching import ItemNames, pairs
+from gpudoctor.changes.matching import ItemNames, item_pairs
 from gpudoctor.snapshot import TEXT, Cause, Fact, Missing, Snapshot, is_unasked
 from gpudoctor.snapshot.volatile import VOLATILE
 
-UNREAD = frozenset({Cause.DENIED, Cause.TIMED_OUT, Cause.FAILED, Cause.CRASHED, Cause.LOST, Cause.NOT_ASKED, Cause.NOT_STATED})
+UNREAD_CAUSES = frozenset({Cause.DENIED, Cause.TIMED_OUT, Cause.FAILED, Cause.CRASHED, Cause.LOST, Cause.NOT_ASKED, Cause.NOT_STATED})
 """Causes that say nothing about the machine."""
-ABOUT_THE_FILE = frozenset({"version", "created", "origin", "remarks", "text_log"})
+FILE_FIELDS = frozenset({"version", "created", "origin", "remarks", "text_log"})
 
 
 def is_unread(value: object) -> bool:
     """Return whether a value is missing for a reason that says nothing about the machine."""
-    return isinstance(value, Missing) and value.cause in UNREAD
+    return isinstance(value, Missing) and value.cause in UNREAD_CAUSES
 
 
 class PathStep(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ class Difference(msgspec.Struct, frozen=True):
         return is_unread(self.after) and not is_unread(self.before)
 
 
-class Walk:
+class SnapshotWalk:
     """A walk through two snapshots, side by side."""
 
     def __init__(self, before: Snapshot, after: Snapshot) -> None:
@@ -68,7 +68,7 @@ class Walk:
     def differences(self) -> Iterator[Difference]:
         """Yield every fact that differs, in the order of the snapshot's fields."""
         for name in Snapshot.__struct_fields__:
-            if name not in ABOUT_THE_FILE:
+            if name not in FILE_FIELDS:
                 yield from self._field(self._before, self._after, name, (), volatile=False)
 
     def key(self, item: msgspec.Struct) -> str:
@@ -102,15 +102,15 @@ class Walk:
         self, before: Sequence[Any], after: Sequence[Any], way: tuple[PathStep, ...], owner: tuple[str, str], *, volatile: bool
     ) -> Iterator[Difference]:
         found = False
-        for key, one, other in pairs(before, after, self._earlier, self._later):
+        for key, one, other in item_pairs(before, after, self._earlier, self._later):
             for difference in self._value(one, other, (*way, PathStep(key, one or other, item=True)), owner, volatile=volatile):
                 found = True
                 yield difference
         if not found:
-            yield Difference(way, _keys(before), _keys(after), owner, volatile)
+            yield Difference(way, _item_keys(before), _item_keys(after), owner, volatile)
 
 
-def _keys(items: Sequence[Any]) -> tuple[str, ...]:
+def _item_keys(items: Sequence[Any]) -> tuple[str, ...]:
     """Return the names of items whose order is all that changed."""
     return tuple(ItemNames(()).of(items))
 

@@ -8,16 +8,16 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
-_SOON = 0.05
+_SOON_SECONDS = 0.05
 
 
-def stopping() -> tuple[signal.Signals, ...]:
+def stop_signals() -> tuple[signal.Signals, ...]:
     """Return the signals that stop a check; nohup has SIGHUP ignored, and then it stays so."""
     kept = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     return (signal.SIGINT, signal.SIGTERM) if kept else (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class Interrupted(BaseException):
+class CheckInterrupted(BaseException):
     """A signal asked the check to end."""
 
     def __init__(self, number: int) -> None:
@@ -25,7 +25,7 @@ class Interrupted(BaseException):
         self.number = number
 
 
-def once_more(handler: Callable[[int, Any], None], number: int) -> None:
+def handle_after_return(handler: Callable[[int, Any], None], number: int) -> None:
     """Handle a signal again when the caller has returned: its exception came in a callback of Python's, such as importlib's, which prints and forgets it.
 
     The caller is a sys.unraisablehook, where Python forgets exceptions too.
@@ -33,15 +33,15 @@ def once_more(handler: Callable[[int, Any], None], number: int) -> None:
     caller = sys._getframe(1)  # noqa: SLF001 -- the public way imports inspect
 
     def again(_: int, frame: FrameType | None) -> None:
-        if not _runs(caller, frame):
+        if not _is_running(caller, frame):
             signal.setitimer(signal.ITIMER_REAL, 0)
             handler(number, frame)
 
     signal.signal(signal.SIGALRM, again)
-    signal.setitimer(signal.ITIMER_REAL, _SOON, _SOON)
+    signal.setitimer(signal.ITIMER_REAL, _SOON_SECONDS, _SOON_SECONDS)
 
 
-def _runs(caller: FrameType, frame: FrameType | None) -> bool:
+def _is_running(caller: FrameType, frame: FrameType | None) -> bool:
     """Return whether a frame is the caller's, or is called by it."""
     while frame is not None and frame is not caller:
         frame = frame.f_back
@@ -56,8 +56,8 @@ class Interrupts:
         self._allowed = False
 
     def __enter__(self) -> Interrupts:  # noqa: PYI034 -- typing.Self is newer than Python 3.10
-        self._before = {number: signal.signal(number, self._take) for number in stopping()}
-        self._hook, sys.unraisablehook = sys.unraisablehook, self._lost
+        self._before = {number: signal.signal(number, self._take) for number in stop_signals()}
+        self._hook, sys.unraisablehook = sys.unraisablehook, self._handle_lost_exception
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -77,11 +77,11 @@ class Interrupts:
     def poll(self) -> None:
         """Raise Interrupted if a signal has come: for code that calls into C++, which must not be interrupted."""
         if self._number:
-            raise Interrupted(self._number)
+            raise CheckInterrupted(self._number)
 
-    def _lost(self, lost: Any) -> None:
-        if isinstance(lost.exc_value, Interrupted):
-            once_more(self._take, lost.exc_value.number)
+    def _handle_lost_exception(self, lost: Any) -> None:
+        if isinstance(lost.exc_value, CheckInterrupted):
+            handle_after_return(self._take, lost.exc_value.number)
         else:
             self._hook(lost)
 
@@ -89,4 +89,4 @@ class Interrupts:
         signal.signal(number, signal.SIG_IGN)
         self._number = self._number or number
         if self._allowed:
-            raise Interrupted(number)
+            raise CheckInterrupted(number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor.findings import Policy
-from gpudoctor.probe.inventory import Scope
+from gpudoctor.probe.inventory import ProbeScope
 
 
 class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +30,6 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The root of the file system to examine: a recorded tree in tests."""
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> ProbeScope:
         """What of them says what to look at."""
-        return Scope(python=self.python, node=self.policy.node, root=self.root, cwd=self.cwd, identify=self.identify)
+        return ProbeScope(python=self.python, node=self.policy.node, root=self.root, cwd=self.cwd, identify=self.identify)

@@ -17,7 +17,7 @@ class SmokeRun:
     """The smoke training of one machine; `plans` is missing if nothing can train, `loads` is known after it ran."""
 
     def __init__(self, machine: MachineView, interpreter: str | None, *, force: bool) -> None:
-        self.plans = smoke.plan(machine, interpreter, force=force)
+        self.plans = smoke.planned_trainings(machine, interpreter, force=force)
         self.loads: Loads | Missing = NOT_ASKED
         self._nvml = machine.observed.nvml
 
@@ -29,6 +29,6 @@ class SmokeRun:
         watch = GpuWatch(supervisor, self._nvml, places, os.environ)
         watch.begin()
         try:
-            smoke.train(self.plans, supervisor, os.environ, watch.through(progress), done=done)
+            smoke.run_trainings(self.plans, supervisor, os.environ, watch.recording_progress(progress), done=done)
         finally:
             self.loads = watch.finish()

@@ -11,7 +11,7 @@ import msgspec
 from gpudoctor.progress import Event, Progress
 from gpudoctor.snapshot import Snapshot
 
-PAUSE = 1.0
+PAUSE_SECONDS = 1.0
 """Seconds between two looks; a look takes a tenth of that."""
 
 
@@ -28,7 +28,7 @@ def look_again(
         if reason not in reasons:
             progress(Event("begin", f"waiting: {reason}"))
             reasons.append(reason)
-        time.sleep(min(PAUSE, left))
+        time.sleep(min(PAUSE_SECONDS, left))
         snapshot = look()
         reason = trouble(snapshot)
         progress(Event("number", "s waited", value=round(time.monotonic() - began)))

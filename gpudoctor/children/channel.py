@@ -15,21 +15,21 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from gpudoctor.process import ANSWER, End, Outcome, Spec, Supervisor
+from gpudoctor.process import ANSWER_PLACEHOLDER, ChildEnd, ChildOutcome, ChildSpec, Supervisor
 from gpudoctor.snapshot import Cause, Missing
-from gpudoctor.typed import json_decoder
+from gpudoctor.typed_values import json_decoder
 
 SCRIPTS = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.dirname(SCRIPTS)
-_ISOLATED = ("-I", "-S")
-_FRAME = r'(?m)^ *File "([^"\n]{1,4096})", line (\d{1,9})'
+_ISOLATION_OPTIONS = ("-I", "-S")
+_TRACEBACK_FRAME = r'(?m)^ *File "([^"\n]{1,4096})", line (\d{1,9})'
 """The location line of a Python traceback."""
-_NOT_OURS = ("ImportError", "ModuleNotFoundError", "MemoryError", "AttributeError: module '")
+_FOREIGN_ERRORS = ("ImportError", "ModuleNotFoundError", "MemoryError", "AttributeError: module '")
 """How errors begin that our code meets in a damaged environment; the last one where another file shadows a module, such as json.py."""
-_END, _LONGEST = 1 << 16, 300
+_OUTPUT_END, _MAX_LENGTH = 1 << 16, 300
 """Characters of standard error to search, and of an error to keep."""
-_MARK = b"@"
-_SHOWN = 80
+_MARK_BYTE = b"@"
+_MAX_SHOWN = 80
 """Bytes of an undecodable line to show."""
 Kind = TypeVar("Kind")
 
@@ -46,12 +46,12 @@ class Done(msgspec.Struct, frozen=True, tag_field="type", tag="done", forbid_unk
 
 def own() -> tuple[str, ...]:
     """Gpudoctor's own interpreter, which may cache compiled modules; nothing is written into the examined environment."""
-    return (sys.executable, *_ISOLATED, *(("-B",) if sys.dont_write_bytecode else ()))
+    return (sys.executable, *_ISOLATION_OPTIONS, *(("-B",) if sys.dont_write_bytecode else ()))
 
 
 def isolated(executable: str) -> tuple[str, ...]:
     """An interpreter without its site-packages, the user's variables and compiled modules."""
-    return (executable, *_ISOLATED, "-B")
+    return (executable, *_ISOLATION_OPTIONS, "-B")
 
 
 def script(
@@ -63,11 +63,11 @@ def script(
     stall: float,
     deadline: float,
     **more: Any,
-) -> Spec:
+) -> ChildSpec:
     """A child called `name` that runs the script at `path`, "target/python_probe.py"; `more` are other fields of Spec."""
-    return Spec(
+    return ChildSpec(
         name=name,
-        argv=(*interpreter, f"{SCRIPTS}/{path}", "--answer-fd", ANSWER, *arguments),
+        argv=(*interpreter, f"{SCRIPTS}/{path}", "--answer-fd", ANSWER_PLACEHOLDER, *arguments),
         environment={**environ, "PYTHONDONTWRITEBYTECODE": "1"},
         stall=stall,
         deadline=deadline,
@@ -75,12 +75,12 @@ def script(
     )
 
 
-def outcome_of(supervisor: Supervisor, name: str, until: float = float("inf")) -> Outcome:
+def outcome_of(supervisor: Supervisor, name: str, until: float = float("inf")) -> ChildOutcome:
     """How a child ended; one that was never started counts as stopped."""
-    return supervisor.wait([name], until).get(name) or Outcome(name=name, end=End.STOPPED)
+    return supervisor.wait([name], until).get(name) or ChildOutcome(name=name, end=ChildEnd.STOPPED)
 
 
-def run(supervisor: Supervisor, spec: Spec) -> Outcome:
+def run(supervisor: Supervisor, spec: ChildSpec) -> ChildOutcome:
     """Start a child and wait for it."""
     supervisor.start(spec)
     return outcome_of(supervisor, spec.name)
@@ -89,7 +89,7 @@ def run(supervisor: Supervisor, spec: Spec) -> Outcome:
 class Heard:
     """The events of one child, in order, and how it ended."""
 
-    def __init__(self, outcome: Outcome, kinds: tuple[Any, ...], who: str) -> None:
+    def __init__(self, outcome: ChildOutcome, kinds: tuple[Any, ...], who: str) -> None:
         """`kinds` are the script's events; `who` is its name for people: "the NVML probe"."""
         self.outcome = outcome
         self.who = who
@@ -119,7 +119,7 @@ class Heard:
     @property
     def timed_out(self) -> bool:
         """Whether it ran out of time."""
-        return self.outcome.end in {End.STALLED, End.OVERDUE}
+        return self.outcome.end in {ChildEnd.STALLED, ChildEnd.OVERDUE}
 
     @property
     def crash(self) -> str:
@@ -131,7 +131,7 @@ class Heard:
         if crashed is not None:
             return crashed.reason or "without a message"
         silent = not self.outcome.lines and not self.outcome.mark
-        return in_our_code(self.outcome.stderr) if silent and self.outcome.end is End.EXITED and self.outcome.code else ""
+        return in_our_code(self.outcome.stderr) if silent and self.outcome.end is ChildEnd.EXITED and self.outcome.code else ""
 
     @property
     def cut(self) -> Missing | None:
@@ -160,18 +160,18 @@ def decoder(kinds: tuple[Any, ...]) -> msgspec.json.Decoder[Any]:
 
 def decoded(line: bytes, kinds: tuple[Any, ...]) -> tuple[Any, str]:
     """The event in a line; otherwise None and what the child did wrong, as a clause, which is empty for a progress mark."""
-    if line.startswith(_MARK):
+    if line.startswith(_MARK_BYTE):
         return None, ""
     try:
         return decoder(kinds).decode(line), ""
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        return None, f"wrote an invalid line: {ascii(line[:_SHOWN])[2:-1]} ({error})"
+        return None, f"wrote an invalid line: {ascii(line[:_MAX_SHOWN])[2:-1]} ({error})"
 
 
 def in_our_code(stderr: str) -> str:
     """The error of a traceback that ends in our code; empty if it does not, or if the machine is to blame."""
-    frames = re.findall(_FRAME, stderr[-_END:])
+    frames = re.findall(_TRACEBACK_FRAME, stderr[-_OUTPUT_END:])
     words = stderr.strip().rpartition("\n")[2]
-    if not frames or not frames[-1][0].startswith(f"{PACKAGE}/") or words.startswith(_NOT_OURS):
+    if not frames or not frames[-1][0].startswith(f"{PACKAGE}/") or words.startswith(_FOREIGN_ERRORS):
         return ""
-    return f"{words[:_LONGEST]} in {os.path.relpath(frames[-1][0], PACKAGE)}, line {frames[-1][1]}"
+    return f"{words[:_MAX_LENGTH]} in {os.path.relpath(frames[-1][0], PACKAGE)}, line {frames[-1][1]}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.children.training import Crashed, Done
+from gpudoctor.children.training import TrainingCrashed, TrainingDone
 
 
 class CountedStep(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="counted", forbid_unknown_fields=True):
@@ -48,4 +48,4 @@ class Uncountable(msgspec.Struct, frozen=True, tag_field="event", tag="refused",
     reason: str
 
 
-COUNTING = (CountedStep, Uncountable, Done, Crashed)
+COUNTING = (CountedStep, Uncountable, TrainingDone, TrainingCrashed)

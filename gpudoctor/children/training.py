@@ -22,7 +22,7 @@ class Begin(TrainingEvent, tag="begin", frozen=True):
     device: str = ""
 
 
-class Device(msgspec.Struct, frozen=True):
+class FrameworkDevice(msgspec.Struct, frozen=True):
     """A device that the framework lists."""
 
     name: str
@@ -40,7 +40,7 @@ class Ended(TrainingEvent, frozen=True, forbid_unknown_fields=False, kw_only=Tru
     device: str = ""
     version: str | None = None
     """The framework's version, if already known."""
-    devices: tuple[Device, ...] | None = None
+    devices: tuple[FrameworkDevice, ...] | None = None
     networks: tuple[str, ...] | None = None
 
 
@@ -78,25 +78,25 @@ class Placement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     outputs: tuple[str, ...]
 
 
-_ADDED = {"address", "placed_on", "agreement"}
+_READER_FIELDS = {"address", "placed_on", "agreement"}
 
 
-def _measured(tag: str, kind: type[msgspec.Struct], **more: type) -> type[TrainingEvent]:
+def _measured_event(tag: str, kind: type[msgspec.Struct], **more: type) -> type[TrainingEvent]:
     """Return the event with an observation: the snapshot's fields but for those that the reader adds, and `more`."""
-    fields = [(field.name, field.type) for field in msgspec.structs.fields(kind) if field.name not in _ADDED] + [*more.items()]
+    fields = [(field.name, field.type) for field in msgspec.structs.fields(kind) if field.name not in _READER_FIELDS] + [*more.items()]
     return cast("type[TrainingEvent]", msgspec.defstruct(f"Measured{kind.__name__}", fields, bases=(TrainingEvent,), tag=tag, frozen=True))
 
 
-KernelRan = _measured("kernel", Kernel, logical=str)
-Trained = _measured("training", Training, logical=str, placement=Placement)
-Agreed = _measured("agreement", Agreement, device=str, network=str)
-Summed = _measured("sum", Sum)
+KernelRan = _measured_event("kernel", Kernel, logical=str)
+Trained = _measured_event("training", Training, logical=str, placement=Placement)
+Agreed = _measured_event("agreement", Agreement, device=str, network=str)
+Summed = _measured_event("sum", Sum)
 MEASURED = {
-    Speed: _measured("speed", Speed),
-    Copy: _measured("copy", Copy),
-    MemoryRate: _measured("memory", MemoryRate),
-    Product: _measured("product", Product),
-    CompiledStep: _measured("compiled", CompiledStep),
+    Speed: _measured_event("speed", Speed),
+    Copy: _measured_event("copy", Copy),
+    MemoryRate: _measured_event("memory", MemoryRate),
+    Product: _measured_event("product", Product),
+    CompiledStep: _measured_event("compiled", CompiledStep),
 }
 """The event of each measurement of a device."""
 
@@ -115,11 +115,11 @@ class Mapped(TrainingEvent, tag="mapped", frozen=True):
     files: tuple[str, ...]
 
 
-class Done(channel.Done, tag_field="event", tag="done", frozen=True):
+class TrainingDone(channel.Done, tag_field="event", tag="done", frozen=True):
     """No stage failed; the last event."""
 
 
-class Crashed(channel.Crashed, tag_field="event", tag="crashed", frozen=True):
+class TrainingCrashed(channel.Crashed, tag_field="event", tag="crashed", frozen=True):
     """Our script crashed outside the stages."""
 
 
@@ -135,6 +135,6 @@ RESULTS: dict[type[TrainingEvent], StageKind] = {
     Summed: StageKind.ALL_REDUCE,
 }
 """The event that a stage must send to show anything."""
-TRAINING = (Begin, Succeeded, Failed, Unsupported, Number, *RESULTS, Mapped, Done, Crashed)
-ACROSS = (Begin, Succeeded, Failed, Unsupported, RankPart, Done, Crashed)
+TRAINING = (Begin, Succeeded, Failed, Unsupported, Number, *RESULTS, Mapped, TrainingDone, TrainingCrashed)
+ACROSS = (Begin, Succeeded, Failed, Unsupported, RankPart, TrainingDone, TrainingCrashed)
 """The events of an all-reduce between machines."""

@@ -11,11 +11,11 @@ from typing import NoReturn
 from gpudoctor.cli import failure, output
 from gpudoctor.exit_codes import USAGE
 
-COMPLETE = "_GPUDOCTOR_COMPLETE"
+COMPLETION_VARIABLE = "_GPUDOCTOR_COMPLETE"
 """The variable with which a shell asks for completion."""
 
 
-def run() -> NoReturn:
+def run_and_exit() -> NoReturn:
     """Run the program `gpudoctor`. It exits without Python's shutdown, which would take a tenth of a check's time."""
     os._exit(main())
 
@@ -26,31 +26,31 @@ def main() -> int:
     arguments = sys.argv[1:]
 
     def body() -> int:
-        code = _without_typer(arguments)
-        return _with_typer(arguments) if code is None else code
+        code = _exit_code_without_typer(arguments)
+        return _exit_code_with_typer(arguments) if code is None else code
 
-    code = failure.guarded(body, as_json=failure.wants_json(arguments))
-    return code if failure.flush() else USAGE
+    code = failure.guarded_exit_code(body, as_json=failure.wants_json(arguments))
+    return code if failure.flush_output() else USAGE
 
 
-def _without_typer(arguments: list[str]) -> int | None:
+def _exit_code_without_typer(arguments: list[str]) -> int | None:
     """Return the exit code of a check or diagnosis whose command line needs no parser; None for any other."""
     command, *words = arguments or [""]
-    if command not in {"check", "diagnose"} or COMPLETE in os.environ:
+    if command not in {"check", "diagnose"} or COMPLETION_VARIABLE in os.environ:
         return None
     _load_msgspec()
-    plain = import_module("gpudoctor.cli.plain")
+    plain = import_module("gpudoctor.cli.plain_arguments")
     if command == "check":
-        given = plain.of_check(words)
+        given = plain.check_arguments(words)
         return None if given is None else import_module("gpudoctor.cli.examine").examine(given.options, given.config)
-    given = plain.of_diagnose(words)
+    given = plain.diagnose_arguments(words)
     return None if given is None else import_module("gpudoctor.cli.examine_text").examine_text(given.files, given.options)
 
 
-def _with_typer(arguments: list[str]) -> int:
+def _exit_code_with_typer(arguments: list[str]) -> int:
     commands = import_module("gpudoctor.cli.commands")  # 40 ms for Typer
     _load_msgspec()
-    return int(commands.run(arguments))
+    return int(commands.run_command_line(arguments))
 
 
 def _load_msgspec() -> None:

@@ -16,15 +16,15 @@ from pydantic import Field
 
 from gpudoctor import __version__
 from gpudoctor.check.environments import list_environments
-from gpudoctor.check.run import run
+from gpudoctor.check.run import examine_machine
 from gpudoctor.cli import system
-from gpudoctor.cli.bounded import bounded
-from gpudoctor.cli.content import content, diagnosed
-from gpudoctor.cli.deliver import redacted_report
-from gpudoctor.cli.error_document import document as error_document
-from gpudoctor.cli.look import redactor
-from gpudoctor.cli.machine import question
-from gpudoctor.cli.settings import GivenOptions, settle, supposing
+from gpudoctor.cli.content import content_of_file, diagnose_texts
+from gpudoctor.cli.delivery import redacted_report
+from gpudoctor.cli.document_limit import bounded_document
+from gpudoctor.cli.error_document import error_document
+from gpudoctor.cli.machine import plan_question
+from gpudoctor.cli.screen import redactor_for_output
+from gpudoctor.cli.settings import GivenOptions, diagnosis_policy, settings_of_options
 from gpudoctor.crash import crash_sentence
 from gpudoctor.errors import GpudoctorError, UsageError
 from gpudoctor.examination import Examination
@@ -32,10 +32,10 @@ from gpudoctor.exit_codes import CRASHED, USAGE
 from gpudoctor.manual import pages
 from gpudoctor.manual.look_up import look_up
 from gpudoctor.matrix_files import open_matrix
-from gpudoctor.plan import Combination, examine
-from gpudoctor.plan.from_files import with_files
-from gpudoctor.plan.propose import propose
-from gpudoctor.requirement_files.model import Requested
+from gpudoctor.plan import Combination, check_combination
+from gpudoctor.plan.proposal import proposed_plan
+from gpudoctor.plan.question_files import question_with_files
+from gpudoctor.requirement_files.model import RequestedPackages
 from gpudoctor.requirement_files.reading import read_requirement_files
 
 ENVIRONMENTS_SECONDS = 60.0
@@ -60,7 +60,7 @@ Arch = Annotated[str | None, Field(description="x86_64 or aarch64")]
 System = Literal["linux", "windows", "macos", "wsl"]
 
 
-def server() -> MCPServer[None]:
+def mcp_server() -> MCPServer[None]:
     """Return the server with its tools."""
     made: MCPServer[None] = MCPServer("gpudoctor", version=__version__, instructions=INSTRUCTIONS, log_level="ERROR")
     for tool in (check, diagnose, envs, compat, plan, explain):
@@ -77,10 +77,10 @@ async def check(
 
     def work() -> msgspec.Struct:
         system.require_linux("check")
-        settings = settle(GivenOptions(level=None if node else "look", node=node, python=python, require=tuple(require)), None)
-        return _report(run(settings.options), "check")
+        settings = settings_of_options(GivenOptions(level=None if node else "look", node=node, python=python, require=tuple(require)), None)
+        return _redacted_report(examine_machine(settings.options), "check")
 
-    return _answer(work)
+    return _tool_answer(work)
 
 
 async def diagnose(
@@ -92,12 +92,12 @@ async def diagnose(
     def work() -> msgspec.Struct:
         if not text and not files:
             raise UsageError("Give text or files.")
-        texts = {name: data for data, name in map(content, dict.fromkeys(files))}
+        texts = {name: data for data, name in map(content_of_file, dict.fromkeys(files))}
         if text:
             texts["the text"] = text.encode("utf-8", "surrogatepass")
-        return _report(diagnosed(texts, open_matrix(), supposing()), "diagnose")
+        return _redacted_report(diagnose_texts(texts, open_matrix(), diagnosis_policy()), "diagnose")
 
-    return _answer(work)
+    return _tool_answer(work)
 
 
 async def envs() -> CallToolResult:
@@ -105,9 +105,9 @@ async def envs() -> CallToolResult:
 
     def work() -> msgspec.Struct:
         system.require_linux("envs")
-        return redactor("/", stays=False).struct(list_environments(ENVIRONMENTS_SECONDS, None, "/"))
+        return redactor_for_output("/", stays=False).struct(list_environments(ENVIRONMENTS_SECONDS, None, "/"))
 
-    return _answer(work)
+    return _tool_answer(work)
 
 
 async def compat(
@@ -123,9 +123,11 @@ async def compat(
 
     def work() -> msgspec.Struct:
         stated = Combination(requirements=tuple(requirements), gpus=tuple(gpus), driver=driver, python=python_version, os=os, arch=arch)
-        return _report(examine(stated, supposing(), None, _asked(requirements, requirement_files), fixes=True), "compat")
+        return _redacted_report(
+            check_combination(stated, diagnosis_policy(), None, _file_requirements(requirements, requirement_files), fixes=True), "compat"
+        )
 
-    return _answer(work)
+    return _tool_answer(work)
 
 
 async def plan(
@@ -146,13 +148,13 @@ async def plan(
         stated = Combination(
             requirements=tuple(requirements), gpus=tuple(gpus), driver=driver, python=python_version, os=os or "linux", arch=arch
         )
-        asked, matrix = _asked(requirements, requirement_files), open_matrix()
-        wanted = question(stated, matrix, "plan", os_stated=os is not None)
-        found = propose(wanted if asked is None else with_files(wanted, asked, matrix), matrix).plan
+        asked, matrix = _file_requirements(requirements, requirement_files), open_matrix()
+        wanted = plan_question(stated, matrix, "plan", os_stated=os is not None)
+        found = proposed_plan(wanted if asked is None else question_with_files(wanted, asked, matrix), matrix).plan
         noted = msgspec.structs.replace(found, resolver_note="Planned from the tables alone (this tool uses no network).")
-        return redactor("/", stays=False).struct(noted)
+        return redactor_for_output("/", stays=False).struct(noted)
 
-    return _answer(work)
+    return _tool_answer(work)
 
 
 async def explain(
@@ -161,30 +163,30 @@ async def explain(
     ],
 ) -> CallToolResult:
     """Explain a finding, an error message or an exit code: what it means, how to check by hand and how to fix it."""
-    return _answer(lambda: pages.of_answer(look_up(text, open_matrix())))
+    return _tool_answer(lambda: pages.document_of_answer(look_up(text, open_matrix())))
 
 
-def _asked(requirements: list[str], files: list[str]) -> Requested | None:
+def _file_requirements(requirements: list[str], files: list[str]) -> RequestedPackages | None:
     """Return what the files ask for; None if none is named."""
     if not requirements and not files:
         raise UsageError("Give requirements or requirement_files.")
     return read_requirement_files(files) if files else None
 
 
-def _report(examination: Examination, command: str) -> msgspec.Struct:
+def _redacted_report(examination: Examination, command: str) -> msgspec.Struct:
     return redacted_report(examination, command, "/", named=False)
 
 
-def _answer(work: Callable[[], msgspec.Struct]) -> CallToolResult:
+def _tool_answer(work: Callable[[], msgspec.Struct]) -> CallToolResult:
     """Return the document that `work` makes and what was left out of it, or the error document."""
     try:
-        parts = bounded(work())
+        parts = bounded_document(work())
     except GpudoctorError as problem:
-        return _failure("usage", str(problem), USAGE)
+        return _tool_failure("usage", str(problem), USAGE)
     except Exception as problem:  # noqa: BLE001 -- a defect of ours must not end the server
-        return _failure("internal", crash_sentence(problem), CRASHED)
+        return _tool_failure("internal", crash_sentence(problem), CRASHED)
     return CallToolResult(content=[TextContent(text=part) for part in parts])
 
 
-def _failure(kind: str, sentence: str, exit_code: int) -> CallToolResult:
+def _tool_failure(kind: str, sentence: str, exit_code: int) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=error_document(kind, sentence, exit_code).decode())], is_error=True)

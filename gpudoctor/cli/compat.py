@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpudoctor.cli import failure, options
-from gpudoctor.cli.deliver import deliver
+from gpudoctor.cli.delivery import deliver_reports
 from gpudoctor.cli.destinations import require_writable
 from gpudoctor.cli.program import EPILOG, app
-from gpudoctor.cli.settings import GivenOptions, delivery, supposing
+from gpudoctor.cli.settings import GivenOptions, delivery_of_options, diagnosis_policy
 from gpudoctor.errors import UsageError
-from gpudoctor.plan import Combination, examine
+from gpudoctor.plan import Combination, check_combination
 from gpudoctor.requirement_files.reading import read_requirement_files
 
 if TYPE_CHECKING:
-    from gpudoctor.requirement_files.model import Requested
+    from gpudoctor.requirement_files.model import RequestedPackages
 
 
 @app.command(epilog=EPILOG)
@@ -71,17 +71,19 @@ def compat(
         system_cudnn=system_cudnn,
     )
     given = GivenOptions.of(locals())
-    form, policy = delivery(given), supposing(given)
+    form, policy = delivery_of_options(given), diagnosis_policy(given)
 
     def carry_out() -> int:
         require_writable(form.destinations)
-        asked = _asked(tuple(file or ()), tuple(extra or ()), tuple(group or ()), combination)
-        return deliver(examine(combination, policy, compat, asked, fixes=True), "compat", form)
+        asked = _file_requirements(tuple(file or ()), tuple(extra or ()), tuple(group or ()), combination)
+        return deliver_reports(check_combination(combination, policy, compat, asked, fixes=True), "compat", form)
 
-    return failure.guarded(carry_out, as_json=form.errors_as_json)
+    return failure.guarded_exit_code(carry_out, as_json=form.errors_as_json)
 
 
-def _asked(files: tuple[str, ...], extras: tuple[str, ...], groups: tuple[str, ...], combination: Combination) -> Requested | None:
+def _file_requirements(
+    files: tuple[str, ...], extras: tuple[str, ...], groups: tuple[str, ...], combination: Combination
+) -> RequestedPackages | None:
     """Return what the files ask for; None if none is named."""
     if not files:
         if extras or groups:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 from typer._completion_shared import get_completion_script
 
-from gpudoctor.cli import COMPLETE, output
+from gpudoctor.cli import COMPLETION_VARIABLE, output
 from gpudoctor.cli.program import app
 
 
@@ -20,6 +20,6 @@ def completion(shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(m
     zsh, in ~/.zshrc after compinit:     eval "$(gpudoctor completion zsh)"
     fish, in ~/.config/fish/config.fish: gpudoctor completion fish | source
     """
-    script = get_completion_script(prog_name="gpudoctor", complete_var=COMPLETE, shell=shell)  # nosec B604 # the shell's name; none is started
-    output.write(f"{script}\n".encode())
+    script = get_completion_script(prog_name="gpudoctor", complete_var=COMPLETION_VARIABLE, shell=shell)  # nosec B604 # the shell's name; none is started
+    output.write_output(f"{script}\n".encode())
     return 0

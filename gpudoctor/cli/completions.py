@@ -7,12 +7,12 @@ from pkgutil import resolve_name
 
 import typer
 
-Offer = tuple[str, str]
+CompletionOffer = tuple[str, str]
 """A word, and what the shell shows beside it."""
 Completer = Callable[[str], list[str]]
 
 
-def rules(incomplete: str) -> Iterator[Offer]:
+def rule_offers(incomplete: str) -> Iterator[CompletionOffer]:
     """Offer rules by name or, after "GD", by code; in a list also after a comma."""
     before, comma, typed = incomplete.rpartition(",")
     by_code = typed.casefold().startswith("gd")
@@ -22,42 +22,44 @@ def rules(incomplete: str) -> Iterator[Offer]:
             yield f"{before}{comma}{word}", rule.title
 
 
-def explained(incomplete: str) -> Iterator[Offer]:
+def explanation_offers(incomplete: str) -> Iterator[CompletionOffer]:
     """Offer what has a page: rules, exit codes and guides."""
     codes, guides = map(resolve_name, ("gpudoctor.exit_meanings:EXIT_CODES", "gpudoctor.manual.guides:GUIDES"))
-    yield from rules(incomplete)
+    yield from rule_offers(incomplete)
     pages = {"exit-codes": "all exit codes", **{code.name: code.short for code in codes}, **guides}
     yield from ((name, help_) for name, help_ in pages.items() if incomplete and name.startswith(incomplete))
 
 
-def _words_of(*places: str, form: str = "{}") -> Completer:
+def _completer_of_words(*places: str, form: str = "{}") -> Completer:
     """Return what offers the words that these objects hold, each written in this form."""
 
     def offer(incomplete: str) -> list[str]:
-        return _beginning((form.format(word) for place in places for word in resolve_name(place)), incomplete)
+        return _words_beginning((form.format(word) for place in places for word in resolve_name(place)), incomplete)
 
     return offer
 
 
-families = _words_of("gpudoctor.manual.families:NAMES")
-frameworks = _words_of("gpudoctor.frameworks:TRAINED")
-required = _words_of("gpudoctor.preflight:EXAMPLES", "gpudoctor.preflight:FEATURES", "gpudoctor.preflight:FRAMEWORKS")
-models = _words_of("gpudoctor.fit.presets:PRESETS")
-subjects = _words_of("gpudoctor.manual.facts:TABLES")
-fields = _words_of("gpudoctor.snapshot:Snapshot.__struct_fields__", form="{}.*")
-_shared = _words_of("gpudoctor.fleet.require:SHARED", form="same:{}")
+complete_families = _completer_of_words("gpudoctor.manual.families:NAMES")
+complete_frameworks = _completer_of_words("gpudoctor.frameworks:TRAINED")
+complete_requirements = _completer_of_words(
+    "gpudoctor.conditions:EXAMPLES", "gpudoctor.conditions:FEATURES", "gpudoctor.conditions:FRAMEWORKS"
+)
+complete_models = _completer_of_words("gpudoctor.fit.presets:PRESETS")
+complete_subjects = _completer_of_words("gpudoctor.manual.facts:TABLES")
+complete_fields = _completer_of_words("gpudoctor.snapshot:Snapshot.__struct_fields__", form="{}.*")
+_complete_shared = _completer_of_words("gpudoctor.fleet.conditions:SHARED", form="same:{}")
 
 
-def required_of_fleet(incomplete: str) -> list[str]:
+def complete_fleet_requirements(incomplete: str) -> list[str]:
     """Offer what --require of a fleet can ask for."""
-    return [*_beginning(("nodes>=", "gpus>="), incomplete), *_shared(incomplete)]
+    return [*_words_beginning(("nodes>=", "gpus>="), incomplete), *_complete_shared(incomplete)]
 
 
-def names(context: typer.Context, incomplete: str) -> list[str]:
+def complete_names(context: typer.Context, incomplete: str) -> list[str]:
     """Offer what the compatibility tables know of the subject on the line."""
     names_of, open_matrix = map(resolve_name, ("gpudoctor.manual.facts:names_of", "gpudoctor.matrix_files:open_matrix"))
-    return _beginning(names_of(open_matrix(), str(context.params.get("subject"))), incomplete)
+    return _words_beginning(names_of(open_matrix(), str(context.params.get("subject"))), incomplete)
 
 
-def _beginning(words: Iterable[str], incomplete: str) -> list[str]:
+def _words_beginning(words: Iterable[str], incomplete: str) -> list[str]:
     return [word for word in words if word.casefold().startswith(incomplete.casefold())]

@@ -11,7 +11,7 @@ from gpudoctor.cli import output
 from gpudoctor.cli.formats import Format
 from gpudoctor.errors import UsageError
 
-BESIDE = (Format.JSON, Format.JUNIT, Format.MARKDOWN, Format.SARIF)
+EXTRA_FORMATS = (Format.JSON, Format.JUNIT, Format.MARKDOWN, Format.SARIF)
 """The formats with their own option, such as --json FILE."""
 
 
@@ -25,24 +25,24 @@ class Destination(msgspec.Struct, frozen=True):
     """Add to what the file holds."""
 
 
-def destinations(form: Format, file: str | None, beside: Mapping[Format, str | None]) -> tuple[Destination, ...]:
+def report_destinations(form: Format, file: str | None, beside: Mapping[Format, str | None]) -> tuple[Destination, ...]:
     """Return the reports to write: that of --format and -o, those of --json and similar options, the step summary of --format github.
 
     Raises UsageError if two would overwrite each other.
     """
     asked = {f"-o {file}" if file is not None else f"the {form.value} report": Destination(form, output.file_named(file))}
     asked |= {f"--{other.value}": Destination(other, output.file_named(name)) for other, name in beside.items() if name is not None}
-    refuse_same_place({option: destination.file for option, destination in asked.items()})
+    refuse_same_file({option: destination.file for option, destination in asked.items()})
     return (*asked.values(), *(_step_summary() if form is Format.GITHUB else ()))
 
 
 def require_writable(places: Iterable[Destination]) -> None:
     """Raise OutputError before any work is done for a report that could not be written."""
     for place in places:
-        output.check(place.file, append=place.append)
+        output.require_writable(place.file, append=place.append)
 
 
-def refuse_same_place(asked: Mapping[str, str | None]) -> None:
+def refuse_same_file(asked: Mapping[str, str | None]) -> None:
     """Raise UsageError if two options name one file; None is standard output."""
     taken: dict[str | None, str] = {}
     for option, file in asked.items():

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from gpudoctor.changes import compare
+from gpudoctor.changes import compare_examinations
 from gpudoctor.cli import failure, options, output
-from gpudoctor.cli.content import examined
-from gpudoctor.cli.field_patterns import patterns
+from gpudoctor.cli.content import examine_files
+from gpudoctor.cli.field_patterns import field_patterns
 from gpudoctor.cli.formats import TextMarkdownOrJson
-from gpudoctor.cli.look import look, on_terminal, redactor
 from gpudoctor.cli.program import EPILOG, app
-from gpudoctor.cli.settings import supposing
+from gpudoctor.cli.screen import is_terminal, look_of_output, redactor_for_output
+from gpudoctor.cli.settings import diagnosis_policy
 from gpudoctor.errors import UsageError
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.report import diff_text, document
@@ -38,32 +38,32 @@ def diff(
     file = output.file_named(output_)
 
     def carry_out() -> int:
-        output.check(file)
-        found = _compared(before, after, (*(ignore or ()), *patterns(ignore_file)), compat, golden=golden)
-        found = redactor("/", stays=format is TextMarkdownOrJson.TEXT and file is None and on_terminal()).struct(found)
-        output.write(_rendered(found, format, verbose=verbose, no_color=no_color, to_stdout=file is None), file)
+        output.require_writable(file)
+        found = _diff_of_files(before, after, (*(ignore or ()), *field_patterns(ignore_file)), compat, golden=golden)
+        found = redactor_for_output("/", stays=format is TextMarkdownOrJson.TEXT and file is None and is_terminal()).struct(found)
+        output.write_output(_rendered_diff(found, format, verbose=verbose, no_color=no_color, to_stdout=file is None), file)
         return found.exit_code
 
-    return failure.guarded(carry_out, as_json=format is TextMarkdownOrJson.JSON and file is None)
+    return failure.guarded_exit_code(carry_out, as_json=format is TextMarkdownOrJson.JSON and file is None)
 
 
-def _compared(before: str, after: str, ignore: tuple[str, ...], compat: str | None, *, golden: bool) -> Diff:
+def _diff_of_files(before: str, after: str, ignore: tuple[str, ...], compat: str | None, *, golden: bool) -> Diff:
     if before == after == "-":
         raise UsageError("Only one of the two reports can come from standard input; name a file for the other.")
     matrix = open_matrix(compat)
-    policy = supposing()
-    examination, other = (examined([file], matrix, policy) for file in (before, after))
-    return compare(examination, other, matrix, (_name(before), _name(after)), ignore=ignore, golden=golden)
+    policy = diagnosis_policy()
+    examination, other = (examine_files([file], matrix, policy) for file in (before, after))
+    return compare_examinations(examination, other, matrix, (_file_name(before), _file_name(after)), ignore=ignore, golden=golden)
 
 
-def _name(file: str) -> str:
+def _file_name(file: str) -> str:
     return "standard input" if file == "-" else file
 
 
-def _rendered(found: Diff, form: TextMarkdownOrJson, *, verbose: bool, no_color: bool, to_stdout: bool) -> bytes:
+def _rendered_diff(found: Diff, form: TextMarkdownOrJson, *, verbose: bool, no_color: bool, to_stdout: bool) -> bytes:
     if form is TextMarkdownOrJson.JSON:
-        return document.encode(found)
+        return document.encode_document(found)
     if form is TextMarkdownOrJson.MARKDOWN:
-        return diff_text.markdown(found, verbose=verbose).encode("utf-8", "backslashreplace")
-    shown = look(no_color=no_color, verbose=verbose, to_stdout=to_stdout)
-    return shown.encoded(diff_text.render(found, shown))
+        return diff_text.diff_as_markdown(found, verbose=verbose).encode("utf-8", "backslashreplace")
+    shown = look_of_output(no_color=no_color, verbose=verbose, to_stdout=to_stdout)
+    return shown.encoded_text(diff_text.render(found, shown))

@@ -8,11 +8,11 @@ from gpudoctor.check.environments import list_environments
 from gpudoctor.cli import failure, options, system
 from gpudoctor.cli.formats import TextOrJson
 from gpudoctor.cli.program import app
-from gpudoctor.cli.settings import seconds
-from gpudoctor.cli.show import show
+from gpudoctor.cli.settings import positive_seconds
+from gpudoctor.cli.show import show_result
 from gpudoctor.report import environments
 
-_PATIENCE = 60.0
+_PATIENCE_SECONDS = 60.0
 """Seconds for all environments; fifty take five."""
 
 
@@ -32,11 +32,11 @@ def envs(
     place = root or "/"
 
     def carry_out() -> int:
-        patience = seconds("--timeout", timeout or _PATIENCE)
+        patience = positive_seconds("--timeout", timeout or _PATIENCE_SECONDS)
         system.require_linux("envs")
         home = os.environ.get("HOME", "")
         found = list_environments(patience, compat, place)
-        show(found, format, lambda document, shown: environments.draw(document, shown, home), root=place, no_color=no_color)
+        show_result(found, format, lambda document, shown: environments.draw(document, shown, home), root=place, no_color=no_color)
         return 0
 
-    return failure.guarded(carry_out, as_json=format is TextOrJson.JSON)
+    return failure.guarded_exit_code(carry_out, as_json=format is TextOrJson.JSON)

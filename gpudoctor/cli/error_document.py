@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gpudoctor.cli.look import redactor
-from gpudoctor.report.document import error
+from gpudoctor.cli.screen import redactor_for_output
+from gpudoctor.report.document import encode_error
 
 
-def document(kind: str, sentence: str, exit_code: int) -> bytes:
+def error_document(kind: str, sentence: str, exit_code: int) -> bytes:
     """Return the error as a JSON document."""
-    return error(kind, redactor("/", stays=False).text(sentence), exit_code)
+    return encode_error(kind, redactor_for_output("/", stays=False).text(sentence), exit_code)

@@ -12,52 +12,52 @@ from gpudoctor.cli import output
 from gpudoctor.crash import crash_sentence
 from gpudoctor.errors import GpudoctorError, OutputError
 from gpudoctor.exit_codes import CRASHED, USAGE
-from gpudoctor.letters import harmless
+from gpudoctor.terminal_text import escaped_text
 
 
-def guarded(body: Callable[[], int], *, as_json: bool) -> int:
+def guarded_exit_code(body: Callable[[], int], *, as_json: bool) -> int:
     """Run `body` and return its exit code. Report any error on standard error and, with `as_json`, as a document on standard output."""
     try:
         return body()
     except KeyboardInterrupt as stop:
         number = stop.args[0] if stop.args else signal.SIGINT
-        return _fail("interrupted", f"Stopped by {signal.Signals(number).name} before anything was found.", 128 + number, as_json)
+        return _report_failure("interrupted", f"Stopped by {signal.Signals(number).name} before anything was found.", 128 + number, as_json)
     except OutputError as error:
-        return _fail("output", str(error), USAGE, as_json)
+        return _report_failure("output", str(error), USAGE, as_json)
     except GpudoctorError as error:
-        return _fail("usage", str(error), USAGE, as_json)
+        return _report_failure("usage", str(error), USAGE, as_json)
     except Exception as error:  # noqa: BLE001 -- the last line of defence
-        if refusal := _refusal(error):
-            return _fail("usage", refusal, USAGE, as_json)
-        return _fail("internal", crash_sentence(error), CRASHED, as_json)
+        if refusal := _refusal_sentence(error):
+            return _report_failure("usage", refusal, USAGE, as_json)
+        return _report_failure("internal", crash_sentence(error), CRASHED, as_json)
 
 
-def _fail(kind: str, sentence: str, exit_code: int, as_json: bool) -> int:  # noqa: FBT001 -- passed on
-    output.say(f"gpudoctor: {harmless(sentence)}")  # a name may have a line break, and the next line would not be ours
+def _report_failure(kind: str, sentence: str, exit_code: int, as_json: bool) -> int:  # noqa: FBT001 -- passed on
+    output.print_error(f"gpudoctor: {escaped_text(sentence)}")  # a name may have a line break, and the next line would not be ours
     if as_json:
-        from gpudoctor.cli.error_document import document  # noqa: PLC0415 -- 25 ms, only after an error
+        from gpudoctor.cli.error_document import error_document  # noqa: PLC0415 -- 25 ms, only after an error
 
         try:
-            output.write(document(kind, sentence, exit_code))
+            output.write_output(error_document(kind, sentence, exit_code))
         except OutputError:
             return exit_code  # already reported, or standard output is closed
     return exit_code
 
 
-def _is_of_typer(error: Exception) -> bool:
+def _is_typer_error(error: Exception) -> bool:
     """Return whether Typer refused the command line, if it was loaded: newer Typer has ClickException under a private name."""
     typer = sys.modules.get("typer")
     return typer is not None and isinstance(error, typer.BadParameter.__mro__[2])
 
 
-def _refusal(error: Exception) -> str:
+def _refusal_sentence(error: Exception) -> str:
     """Return what the user has to change; empty if the error is a defect of ours."""
-    if _is_of_typer(error):
+    if _is_typer_error(error):
         return _click_sentence(error)
-    return "The current directory no longer exists; change to another one first." if is_nowhere(error) else ""
+    return "The current directory no longer exists; change to another one first." if is_directory_gone(error) else ""
 
 
-def is_nowhere(error: Exception) -> bool:
+def is_directory_gone(error: Exception) -> bool:
     """Return whether a relative path, or the current directory itself, was asked for after that directory was removed."""
     try:
         os.getcwd()
@@ -80,14 +80,14 @@ def wants_json(arguments: list[str]) -> bool:
     return "json" in chosen or "--json=-" in arguments or ("--json", "-") in pairwise(arguments)
 
 
-def flush() -> bool:
+def flush_output() -> bool:
     """Flush what Typer printed itself, such as help, and return whether it could be written."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
     except BrokenPipeError:
-        output.forget(1)
+        output.redirect_to_null(1)
     except OSError:
-        output.forget(1)
+        output.redirect_to_null(1)
         return False
     return True

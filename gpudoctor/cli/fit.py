@@ -11,41 +11,41 @@ from typing import Annotated
 import msgspec
 import typer
 
-from gpudoctor.amounts import count, image_size
+from gpudoctor.amounts import parse_count, parse_image_size
 from gpudoctor.check.model import CheckOptions
-from gpudoctor.check.run import run
+from gpudoctor.check.run import examine_machine
 from gpudoctor.cli import completions, failure, options, system
-from gpudoctor.cli.content import examined
+from gpudoctor.cli.content import examine_files
 from gpudoctor.cli.formats import TextOrJson
 from gpudoctor.cli.program import EPILOG, app
-from gpudoctor.cli.show import show
+from gpudoctor.cli.show import show_result
 from gpudoctor.derive import MachineView, cards
 from gpudoctor.errors import UncountedError, UsageError
 from gpudoctor.findings import Level, Policy
-from gpudoctor.fit.answer import answer, fits
-from gpudoctor.fit.asked import MOST_SAMPLES, Asked
+from gpudoctor.fit.answer import fit_answer, is_fitting
 from gpudoctor.fit.card import Card
-from gpudoctor.fit.counted import Sample
+from gpudoctor.fit.counted_models import SampleSize
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.presets import PRESETS
-from gpudoctor.fit.presets import model as preset
-from gpudoctor.frameworks import traced_in
+from gpudoctor.fit.presets import model_of_name as preset
+from gpudoctor.fit.run_options import MAX_SAMPLES, Asked
+from gpudoctor.frameworks import tracing_framework
 from gpudoctor.manual import facts
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix
-from gpudoctor.model_files import UNREAD, read_model
-from gpudoctor.probe.target import target
+from gpudoctor.model_files import UNREADABLE_SUFFIXES, read_model
+from gpudoctor.probe.target import chosen_target
 from gpudoctor.report import fit as fit_document
 from gpudoctor.report import fit_notes, fit_text
-from gpudoctor.run_words import spelt
+from gpudoctor.run_spelling import canonical_name
 from gpudoctor.snapshot import Snapshot
-from gpudoctor.trace import USUAL_BATCH, Step, traced
+from gpudoctor.trace import USUAL_BATCH, TracedStep, traced_model
 
-_LOOK = Policy(level=Level.LOOK)
-_TIMES = r"(?i)(?P<number>\d{1,5})\s?x\s?(?P<one>.+)|(?P<first>.+?)\s?x\s?(?P<last>\d{1,5})"
+_LOOK_POLICY = Policy(level=Level.LOOK)
+_GPU_COUNT = r"(?i)(?P<number>\d{1,5})\s?x\s?(?P<one>.+)|(?P<first>.+?)\s?x\s?(?P<last>\d{1,5})"
 """Several GPUs in one word: "8xH100", "RTX 4090 x2"."""
-_IN_FOLDER = ("config.json", "model.safetensors.index.json", "model.safetensors")
-_FILES = (".json", ".safetensors", ".keras", *UNREAD)
+_MODEL_FILES = ("config.json", "model.safetensors.index.json", "model.safetensors")
+_MODEL_SUFFIXES = (".json", ".safetensors", ".keras", *UNREADABLE_SUFFIXES)
 
 
 @app.command(epilog=EPILOG)
@@ -54,7 +54,7 @@ def fit(
         str,
         typer.Argument(
             metavar="MODEL",
-            autocompletion=completions.models,
+            autocompletion=completions.complete_models,
             help="A preset (resnet50, llama-8b, …), params=7e9[,layers=32,width=4096], a Hugging Face config.json, a .safetensors or .keras file, "
             "or module:function that builds a model in the target environment.",
         ),
@@ -108,103 +108,103 @@ def fit(
 
     def carry_out() -> int:
         matrix = open_matrix(compat)
-        named, together = _named(matrix, gpu or [], gpus)
+        named, together = _named_gpus(matrix, gpu or [], gpus)
         asked = Asked(
-            batch=None if batch.lower() == "max" else count(batch, "--batch", MOST_SAMPLES),
-            precision=spelt(precision),
-            optimizer=spelt(optimizer),
+            batch=None if batch.lower() == "max" else parse_count(batch, "--batch", MAX_SAMPLES),
+            precision=canonical_name(precision),
+            optimizer=canonical_name(optimizer),
             checkpointing=checkpointing,
             lora=lora,
-            weights=spelt(weights),
+            weights=canonical_name(weights),
             accumulate=accumulate,
-            shard=spelt(shard),
+            shard=canonical_name(shard),
             gpus=together,
             offload=offload,
             infer=infer,
         )
-        many = count(samples, "--samples") if samples is not None else None
+        many = parse_count(samples, "--samples") if samples is not None else None
         if price is not None and not 0 < price < math.inf:
             raise UsageError("--price takes a number above 0.")
         if price is not None and many is None:
             raise UsageError("--price is for --samples; state both.")
-        sample = Sample(seq, image_size(image))
-        counted = _model(model, sample, asked, python)
-        share = _share(counted)
-        asked_about = [cards.within(card, share) for card in _cards(matrix, named, report, compat)]
-        answers = [fit_document.on_gpu(card, asked, answer(counted, asked, card, many, price)) for card in asked_about]
-        fitting = () if answers and all(one.fits for one in answers) else _fitting(counted, asked, matrix, share)
-        notes = fit_notes.notes(counted, asked, answers, share)
-        made = fit_document.document(counted, asked, answers, stated=bool(gpu), fits_on=fitting, notes=notes)
-        show(made, format, lambda document, shown: fit_text.render(document, shown, rule_of_thumb=rule_of_thumb), no_color=no_color)
+        sample = SampleSize(seq, parse_image_size(image))
+        counted = _named_model(model, sample, asked, python)
+        share = _memory_share(counted)
+        asked_about = [cards.card_with_share(card, share) for card in _cards_asked_about(matrix, named, report, compat)]
+        answers = [fit_document.gpu_document(card, asked, fit_answer(counted, asked, card, many, price)) for card in asked_about]
+        fitting = () if answers and all(one.fits for one in answers) else _fitting_gpus(counted, asked, matrix, share)
+        notes = fit_notes.fit_notes(counted, asked, answers, share)
+        made = fit_document.fit_document(counted, asked, answers, stated=bool(gpu), fits_on=fitting, notes=notes)
+        show_result(made, format, lambda document, shown: fit_text.render(document, shown, rule_of_thumb=rule_of_thumb), no_color=no_color)
         return made.exit_code
 
-    return failure.guarded(carry_out, as_json=format is TextOrJson.JSON)
+    return failure.guarded_exit_code(carry_out, as_json=format is TextOrJson.JSON)
 
 
-def _model(named: str, sample: Sample, asked: Asked, python: str | None) -> Model:
+def _named_model(named: str, sample: SampleSize, asked: Asked, python: str | None) -> Model:
     """Return what is known of the model that the user named."""
-    named = _in_folder(named) if os.path.isdir(named) else named
+    named = _model_file(named) if os.path.isdir(named) else named
     if named.casefold() in PRESETS:
         return preset(named, sample)
     if named.endswith(".py"):
         raise UsageError(
             f"{named} is a program; name the function in it that builds the model, as in {os.path.basename(named)[:-3]}:build_model."
         )
-    if named.endswith(_FILES) or os.path.isfile(named):
+    if named.endswith(_MODEL_SUFFIXES) or os.path.isfile(named):
         try:
             return read_model(named, sample)
         except UncountedError as unknown:
-            return _built(named, sample, asked, python, unknown)
+            return _model_built_by_target(named, sample, asked, python, unknown)
     if ":" in named:
-        return _traced(named, sample, asked, python)
+        return _traced_model(named, sample, asked, python)
     return preset(named, sample)
 
 
-def _in_folder(named: str) -> str:
+def _model_file(named: str) -> str:
     """Return the file that describes a model in a folder; the name itself if a folder without one has the name of a preset."""
-    found = next(filter(os.path.exists, (os.path.join(named, one) for one in _IN_FOLDER)), None)
+    found = next(filter(os.path.exists, (os.path.join(named, one) for one in _MODEL_FILES)), None)
     if found is None and named.casefold() not in PRESETS:
-        raise UsageError(f"The folder {named} has no {', '.join(_IN_FOLDER)}.")
+        raise UsageError(f"The folder {named} has no {', '.join(_MODEL_FILES)}.")
     return found or named
 
 
-def _built(named: str, sample: Sample, asked: Asked, python: str | None, unknown: UncountedError) -> Model:
+def _model_built_by_target(named: str, sample: SampleSize, asked: Asked, python: str | None, unknown: UncountedError) -> Model:
     """Return what a model needs that no formula counts, as the target's transformers build it."""
     try:
-        return _traced(named, sample, asked, python)
+        return _traced_model(named, sample, asked, python)
     except UsageError as error:
         raise UsageError(f"{unknown}. {error} Otherwise state params=N.") from None
 
 
-def _traced(named: str, sample: Sample, asked: Asked, python: str | None) -> Model:
+def _traced_model(named: str, sample: SampleSize, asked: Asked, python: str | None) -> Model:
     system.require_linux("fit MODULE:FUNCTION")
     precision = asked.precision.removesuffix("-true")  # its activations are counted as under autocast
-    step = Step(batch=asked.batch or USUAL_BATCH, seq=sample.tokens, image=sample.image, precision=precision, infer=asked.infer)
-    return traced(target(python, os.environ, sys.executable, sys.path).executable, named, step, folder=os.getcwd())
+    step = TracedStep(batch=asked.batch or USUAL_BATCH, seq=sample.tokens, image=sample.image, precision=precision, infer=asked.infer)
+    return traced_model(chosen_target(python, os.environ, sys.executable, sys.path).executable, named, step, folder=os.getcwd())
 
 
-def _cards(matrix: Matrix, names: list[str], report: str | None, compat: str | None) -> list[Card]:
+def _cards_asked_about(matrix: Matrix, names: list[str], report: str | None, compat: str | None) -> list[Card]:
     """Return the GPUs that are asked about; none if no GPU's free memory can be read."""
     if names:
-        return [_card_named(matrix, name) for name in names]
-    view = MachineView(_snapshot(matrix, report, compat), matrix, _LOOK)
-    return [card for gpu in view.gpus if gpu.usable and (card := cards.observed(gpu))]
+        return [_card_by_name(matrix, name) for name in names]
+    view = MachineView(_machine_snapshot(matrix, report, compat), matrix, _LOOK_POLICY)
+    return [card for gpu in view.gpus if gpu.usable and (card := cards.observed_card(gpu))]
 
 
-def _card_named(matrix: Matrix, name: str) -> Card:
-    if wrong := matrix.misnamed_slice(name):
+def _card_by_name(matrix: Matrix, name: str) -> Card:
+    if wrong := matrix.slice_problem(name):
         raise UsageError(wrong)
-    found = facts.find(matrix, "gpu", name).rows[0]
+    found = facts.find_rows(matrix, "gpu", name).rows[0]
     size = re.search(r"(\d{1,3}) ?gi?b\b", name.lower())
-    card = cards.published(msgspec.structs.replace(found, memory_gib=found.memory_gib or (float(size[1]) if size else None)))
+    card = cards.published_card(msgspec.structs.replace(found, memory_gib=found.memory_gib or (float(size[1]) if size else None)))
     if card is None:
         raise UsageError(f"The tables do not have one size of memory for {found.name}; state it, as in --gpu '{name} 8GB'.")
     return card
 
 
-def _named(matrix: Matrix, names: list[str], gpus: int) -> tuple[list[str], int]:
+def _named_gpus(matrix: Matrix, names: list[str], gpus: int) -> tuple[list[str], int]:
     """Return the GPUs to ask about, each once, and how many take part: --gpus, else as many as one kind is named, as in 8xH100. Raises UsageError for several of several."""
-    found = [_several(matrix, name) for name in names]
+    found = [_name_and_count(matrix, name) for name in names]
     kinds = list(dict.fromkeys(name for name, _ in found))
     together = sum(times for _, times in found)
     if together == len(kinds):
@@ -214,9 +214,9 @@ def _named(matrix: Matrix, names: list[str], gpus: int) -> tuple[list[str], int]
     return kinds, together if gpus == 1 else gpus
 
 
-def _several(matrix: Matrix, name: str) -> tuple[str, int]:
+def _name_and_count(matrix: Matrix, name: str) -> tuple[str, int]:
     """Return the name of a GPU and how often it is meant. Raises UsageError for a list of names."""
-    times = re.fullmatch(_TIMES, name.strip())
+    times = re.fullmatch(_GPU_COUNT, name.strip())
     if times and matrix.gpu(times["one"] or times["first"]):
         return times["one"] or times["first"], int(times["number"] or times["last"])
     names = [one.strip() for one in name.split(",")]
@@ -226,21 +226,21 @@ def _several(matrix: Matrix, name: str) -> tuple[str, int]:
     return name, 1
 
 
-def _snapshot(matrix: Matrix, report: str | None, compat: str | None) -> Snapshot:
+def _machine_snapshot(matrix: Matrix, report: str | None, compat: str | None) -> Snapshot:
     """Return what is known of the machine in a report, or of this one after a look."""
     if report is not None:
-        return examined([report], matrix, _LOOK).snapshot
+        return examine_files([report], matrix, _LOOK_POLICY).snapshot
     system.require_linux("fit")
 
-    return run(CheckOptions(policy=_LOOK, compat=compat)).snapshot
+    return examine_machine(CheckOptions(policy=_LOOK_POLICY, compat=compat)).snapshot
 
 
-def _fitting(model: Model, asked: Asked, matrix: Matrix, share: float) -> tuple[str, ...]:
+def _fitting_gpus(model: Model, asked: Asked, matrix: Matrix, share: float) -> tuple[str, ...]:
     """Return the GPUs of the tables on which the run fits, the smallest first."""
-    return tuple(card.name for card in cards.every(matrix) if fits(model, asked, cards.within(card, share)))
+    return tuple(card.name for card in cards.supported_cards(matrix) if is_fitting(model, asked, cards.card_with_share(card, share)))
 
 
-def _share(model: Model) -> float:
+def _memory_share(model: Model) -> float:
     """Return the share of a GPU's memory that the framework of a traced model uses in this environment."""
-    pool = traced_in(model.traced_by).pool
+    pool = tracing_framework(model.traced_by).pool
     return pool.share_in(os.environ) if pool else 1.0

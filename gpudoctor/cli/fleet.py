@@ -5,14 +5,14 @@ from __future__ import annotations
 import typer
 
 from gpudoctor.cli import fleet_options, options
-from gpudoctor.cli.fleet_run import FleetCommand, Gathered, carry_out
+from gpudoctor.cli.fleet_run import FleetCommand, GatheredResult, run_fleet_command
 from gpudoctor.cli.formats import TextOrJson
-from gpudoctor.cli.output import say
+from gpudoctor.cli.output import print_error
 from gpudoctor.cli.program import EPILOG, app
 from gpudoctor.exit_codes import USAGE
 from gpudoctor.fleet import Merge
 from gpudoctor.report.fleet import Unread
-from gpudoctor.report_files import arrivals
+from gpudoctor.report_files import report_inputs
 
 fleet = typer.Typer(rich_markup_mode=None)
 app.add_typer(fleet, name="fleet")
@@ -22,7 +22,7 @@ app.add_typer(fleet, name="fleet")
 def _fleet(context: typer.Context) -> None:
     """Diagnose many machines together, from their reports."""
     if context.invoked_subcommand is None:
-        say(context.get_help())
+        print_error(context.get_help())
         raise typer.Exit(USAGE)
 
 
@@ -52,12 +52,12 @@ def merge(
     """
     run = FleetCommand.of(locals())
 
-    def gather(merged: Merge) -> Gathered:
-        for arrival in arrivals(reports):
+    def gather(merged: Merge) -> GatheredResult:
+        for arrival in report_inputs(reports):
             if arrival.data is None:
                 merged.unread(Unread(source=arrival.source, kind=arrival.kind, reason=arrival.reason, node=arrival.stem))
             else:
                 merged.add(arrival.data, source=arrival.source, stem=arrival.stem)
-        return Gathered()
+        return GatheredResult()
 
-    return carry_out(run, lambda: gather)
+    return run_fleet_command(run, lambda: gather)

@@ -10,20 +10,20 @@ from urllib.parse import quote
 
 import yaml
 
-from gpudoctor.check.interrupts import Interrupted
+from gpudoctor.check.interrupts import CheckInterrupted
 from gpudoctor.cli import fleet_options, options, system
 from gpudoctor.cli.fleet import fleet
-from gpudoctor.cli.fleet_run import FleetCommand, Gather, Gathered, carry_out
+from gpudoctor.cli.fleet_run import FleetCommand, GatheredResult, GatherReports, run_fleet_command
 from gpudoctor.cli.formats import TextOrJson
-from gpudoctor.cli.live import display
-from gpudoctor.cli.output import write
+from gpudoctor.cli.output import write_output
 from gpudoctor.cli.program import EPILOG
-from gpudoctor.cli.settings import seconds, text_of
+from gpudoctor.cli.progress_display import display_for_terminal
+from gpudoctor.cli.settings import positive_seconds, text_of_file
 from gpudoctor.errors import UsageError
 from gpudoctor.fleet import Merge
 
 _TIMEOUT = 600.0
-_LONGEST = 200
+_MAX_FILE_NAME = 200
 """Characters of a file name."""
 
 
@@ -67,7 +67,7 @@ def check(
     """
     run = FleetCommand.of(locals())
 
-    def prepare() -> Gather:
+    def prepare() -> GatherReports:
         if not ray:
             raise UsageError(
                 "Name the engine that reaches the nodes: --ray. With another engine, merge its reports: gpudoctor fleet merge DIR."
@@ -76,7 +76,7 @@ def check(
         levels = ("--level", level) if level else ()
         switches = (name for name, on in (("--node", node), ("--allow-cpu", allow_cpu), ("--force", force)) if on)
         frameworks = (word for name in framework or () for word in ("--framework", name))
-        engine = _engine()
+        engine = _ray_module()
         plan = engine.CheckPlan(
             address=address,
             arguments=(*levels, *switches, *frameworks),
@@ -84,23 +84,23 @@ def check(
             links=level == "full" and not node,
             python=python or "",
             runtime_env=_runtime_env(runtime_env),
-            timeout=_TIMEOUT if timeout is None else seconds("--timeout", timeout),
+            timeout=_TIMEOUT if timeout is None else positive_seconds("--timeout", timeout),
         )
 
-        def gather(merged: Merge) -> Gathered:
-            take = _taking(merged, reports)
+        def gather(merged: Merge) -> GatheredResult:
+            take = _report_receiver(merged, reports)
             try:
-                with display(quiet=quiet, report_is_text=format is TextOrJson.TEXT) as progress:
-                    return Gathered(engine.check(plan, take, progress))
-            except Interrupted as stop:
-                return Gathered(stopped=128 + stop.number)
+                with display_for_terminal(quiet=quiet, report_is_text=format is TextOrJson.TEXT) as progress:
+                    return GatheredResult(engine.check(plan, take, progress))
+            except CheckInterrupted as stop:
+                return GatheredResult(stopped=128 + stop.number)
 
         return gather
 
-    return carry_out(run, prepare)
+    return run_fleet_command(run, prepare)
 
 
-def _engine() -> Any:
+def _ray_module() -> Any:
     """Return the module that runs checks on Ray."""
     try:
         return import_module("gpudoctor.on_ray.check")
@@ -116,7 +116,7 @@ def _runtime_env(file: str | None) -> Mapping[str, Any]:
     """Return the runtime environment in a file of YAML or JSON, as `ray job submit --runtime-env` reads it."""
     if file is None:
         return {}
-    text = text_of(file, f"--runtime-env: {file}")
+    text = text_of_file(file, f"--runtime-env: {file}")
     try:
         told = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError) as error:
@@ -126,7 +126,7 @@ def _runtime_env(file: str | None) -> Mapping[str, Any]:
     return told
 
 
-def _taking(merged: Merge, folder: str | None) -> Callable[[str, bytes, str], None]:
+def _report_receiver(merged: Merge, folder: str | None) -> Callable[[str, bytes, str], None]:
     """Return what adds a node's report to the merge, and writes it to the folder if there is one."""
     if folder is not None:
         os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -137,6 +137,6 @@ def _taking(merged: Merge, folder: str | None) -> Callable[[str, bytes, str], No
             return
         merged.add(report, source="", node=name)
         if folder is not None:
-            write(report, os.path.join(folder, f"{quote(name, safe='')[:_LONGEST]}.json"))
+            write_output(report, os.path.join(folder, f"{quote(name, safe='')[:_MAX_FILE_NAME]}.json"))
 
     return take

@@ -16,7 +16,7 @@ Reports = Annotated[
         "A report without a host name is called by its file: gpu001.json is gpu001.",
     ),
 ]
-Format = Annotated[formats.TextOrJson, options.text_or_json("fleet")]
+Format = Annotated[formats.TextOrJson, options.text_or_json_option("fleet")]
 Verbose = Annotated[
     bool,
     typer.Option("--verbose", "-v", help="Also show consequences, notes, facts that no rule reads, and every figure that was compared."),
@@ -25,7 +25,7 @@ Require = Annotated[
     list[str] | None,
     typer.Option(
         metavar="WHAT",
-        autocompletion=completions.required_of_fleet,
+        autocompletion=completions.complete_fleet_requirements,
         help="Fail unless this holds for the usable nodes: 'nodes>=32', 'gpus>=256', same:driver, same:torch. With a number of nodes, "
         "broken nodes beyond it do not fail. Repeatable.",
     ),

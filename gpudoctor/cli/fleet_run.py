@@ -7,22 +7,22 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 from gpudoctor.cli import failure, output
-from gpudoctor.cli.content import content
-from gpudoctor.cli.field_patterns import patterns
-from gpudoctor.cli.fleet_output import FleetDelivery, deliver
+from gpudoctor.cli.content import content_of_file
+from gpudoctor.cli.field_patterns import field_patterns
+from gpudoctor.cli.fleet_output import FleetDelivery, deliver_fleet
 from gpudoctor.cli.formats import TextOrJson
 from gpudoctor.errors import UsageError
 from gpudoctor.fleet import FleetOptions, Merge
-from gpudoctor.fleet.links import with_links
-from gpudoctor.fleet.require import parse
+from gpudoctor.fleet.conditions import parse_fleet_condition
+from gpudoctor.fleet.links import fleet_with_links
 from gpudoctor.history import History
 from gpudoctor.matrix_files import open_matrix
-from gpudoctor.read.own import own_report
+from gpudoctor.read.own_report import own_report
 from gpudoctor.report.fleet import Fleet, Links
 from gpudoctor.snapshot import Snapshot
 
 
-class Gathered(NamedTuple):
+class GatheredResult(NamedTuple):
     """What came beside the reports."""
 
     links: Links | None = None
@@ -51,34 +51,34 @@ class FleetCommand(FleetDelivery, frozen=True, kw_only=True):
         """Return what they ask of the fleet. Raises UsageError."""
         return FleetOptions(
             strict=self.fail_on == "warning",
-            require=tuple(map(parse, self.require or ())),
-            ignore=(*(self.ignore or ()), *patterns(self.ignore_file)),
-            golden=None if self.golden is None else (self.golden, _reference(self.golden)),
+            require=tuple(map(parse_fleet_condition, self.require or ())),
+            ignore=(*(self.ignore or ()), *field_patterns(self.ignore_file)),
+            golden=None if self.golden is None else (self.golden, _reference_snapshot(self.golden)),
         )
 
 
-Gather = Callable[[Merge], Gathered]
+GatherReports = Callable[[Merge], GatheredResult]
 """Adds the reports."""
 
 
-def carry_out(run: FleetCommand, prepare: Callable[[], Gather]) -> int:
+def run_fleet_command(run: FleetCommand, prepare: Callable[[], GatherReports]) -> int:
     """Return the exit code. What is wrong with the options is told before anything is written."""
 
     def body() -> int:
         run.check()
         gather = prepare()
-        with opened(run.history) as memory:
+        with opened_history(run.history) as memory:
             merged = Merge(run.asked(), open_matrix(run.compat), witness=memory.add)
             links, stopped = gather(merged)
             found = memory.told(merged.finish())
-        code = deliver(with_links(found, links) if links else found, run)
+        code = deliver_fleet(fleet_with_links(found, links) if links else found, run)
         return stopped or code
 
-    return failure.guarded(body, as_json=run.format is TextOrJson.JSON and run.output is None)
+    return failure.guarded_exit_code(body, as_json=run.format is TextOrJson.JSON and run.output is None)
 
 
-def _reference(file: str) -> Snapshot:
-    found = own_report(content(file)[0])
+def _reference_snapshot(file: str) -> Snapshot:
+    found = own_report(content_of_file(file)[0])
     if found is None:
         raise UsageError(f"--golden {file}: it holds no gpudoctor report; write one with `gpudoctor check --format json -o FILE`.")
     return found[0]
@@ -95,7 +95,7 @@ class NoHistory:
         return fleet
 
 
-def opened(path: str | None) -> AbstractContextManager[History | NoHistory]:
+def opened_history(path: str | None) -> AbstractContextManager[History | NoHistory]:
     """Return the history in a file; without a file one that remembers nothing. Raises UsageError."""
     if path is None:
         return nullcontext(NoHistory())

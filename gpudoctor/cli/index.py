@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from gpudoctor.cli import failure, options, output
 from gpudoctor.cli.formats import TextOrJson
-from gpudoctor.cli.machine import question
+from gpudoctor.cli.machine import plan_question
 from gpudoctor.cli.program import EPILOG, app
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Combination
-from gpudoctor.plan.indexed import indexed
+from gpudoctor.plan.framework_index import framework_index
 from gpudoctor.report import document
 
-_FIRST = next(spec.name for spec in CATALOGUE if spec.wheel_index)
+_DEFAULT_FRAMEWORK = next(spec.name for spec in CATALOGUE if spec.wheel_index)
 
 
 @app.command(epilog=EPILOG)
 def index(
-    requirement: options.Indexed = _FIRST,
+    requirement: options.Indexed = _DEFAULT_FRAMEWORK,
     driver: options.Driver = None,
     gpu: options.PlannedGpu = None,
     cc: options.Cc = None,
@@ -42,14 +42,14 @@ def index(
 
     def carry_out() -> int:
         matrix = open_matrix(compat)
-        found = indexed(question(combination, matrix, "index", compat, os_stated=os_ is not None), matrix)
+        found = framework_index(plan_question(combination, matrix, "index", compat, os_stated=os_ is not None), matrix)
         if format is TextOrJson.JSON:
-            output.write(document.encode(found))
+            output.write_output(document.encode_document(found))
             return found.exit_code
         if found.why:
-            output.say(f"gpudoctor: {found.why}")
+            output.print_error(f"gpudoctor: {found.why}")
         if found.index:
-            output.write(f"{found.torch_backend if torch_backend else found.index}\n".encode())
+            output.write_output(f"{found.torch_backend if torch_backend else found.index}\n".encode())
         return found.exit_code
 
-    return failure.guarded(carry_out, as_json=format is TextOrJson.JSON)
+    return failure.guarded_exit_code(carry_out, as_json=format is TextOrJson.JSON)

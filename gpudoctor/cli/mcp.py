@@ -28,5 +28,5 @@ def mcp() -> int:
         raise UsageError("An agent is served over standard input and output, and one of them is closed; the agent's program opens both.")
     for name in ("COLUMNS", "LINES"):  # the server's log has no terminal, and rich would crash on a size that is no number
         os.environ.pop(name, None)
-    agent_tools.server().run("stdio")
+    agent_tools.mcp_server().run("stdio")
     return 0

@@ -9,7 +9,7 @@ import typer
 from gpudoctor.cli import completions, formats
 
 
-def text_or_json(document: str) -> Any:
+def text_or_json_option(document: str) -> Any:
     """Return the option that chooses between text and this document."""
     return typer.Option("--format", help=f"text, or json (gpudoctor.{document}/1).")
 
@@ -58,7 +58,7 @@ Only = Annotated[
     list[str] | None,
     typer.Option(
         metavar="RULE",
-        autocompletion=completions.rules,
+        autocompletion=completions.rule_offers,
         help="Apply only these rules: codes (GD203), families (GD2) or names, separated by commas. Repeatable.",
     ),
 ]
@@ -66,7 +66,7 @@ Skip = Annotated[
     list[str] | None,
     typer.Option(
         metavar="RULE[=WHY]",
-        autocompletion=completions.rules,
+        autocompletion=completions.rule_offers,
         help="Skip these rules, named as for --only. The report keeps the reason: 'GD712=a laptop'. Repeatable.",
     ),
 ]
@@ -74,7 +74,7 @@ Framework = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME",
-        autocompletion=completions.frameworks,
+        autocompletion=completions.complete_frameworks,
         help="Train with this framework only: tensorflow, torch or jax. Repeatable. Default: each installed framework in turn.",
     ),
 ]
@@ -82,7 +82,7 @@ Require = Annotated[
     list[str] | None,
     typer.Option(
         metavar="WHAT",
-        autocompletion=completions.required,
+        autocompletion=completions.complete_requirements,
         help="Fail unless this holds: 'driver>=550', 'gpus==8', 'memory>=80GB', 'cc>=8.0', 'torch>=2.4', tensorflow, bf16, 'fit=llama-8b,lora,bf16,batch=1'. Quote it. "
         "If it cannot be checked, the verdict is unknown. Repeatable.",
     ),
@@ -139,23 +139,25 @@ Config = Annotated[
     ),
 ]
 Root = Annotated[str | None, typer.Option(metavar="DIR", hidden=True, help="Look at this recorded tree instead of /.")]
-EnvsFormat = Annotated[formats.TextOrJson, text_or_json("envs")]
-XrayFormat = Annotated[formats.TextOrJson, text_or_json("xray")]
+EnvsFormat = Annotated[formats.TextOrJson, text_or_json_option("envs")]
+XrayFormat = Annotated[formats.TextOrJson, text_or_json_option("xray")]
 Files = Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Shared libraries or programs to examine.")]
 Explained = Annotated[
     list[str],
     typer.Argument(
         metavar="WHAT...",
-        autocompletion=completions.explained,
+        autocompletion=completions.explanation_offers,
         help="A rule's code or name, an exit code, an Xid, a CUDA error, or any line of a log.",
     ),
 ]
 Families = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[FAMILY]...", autocompletion=completions.families, help="Families to list: driver, or GD2. Default: all."),
+    typer.Argument(
+        metavar="[FAMILY]...", autocompletion=completions.complete_families, help="Families to list: driver, or GD2. Default: all."
+    ),
 ]
 SeverityOnly = Annotated[Literal["error", "warning", "note"] | None, typer.Option("--severity", help="List only rules of this severity.")]
-PageFormat = Annotated[formats.TextOrJson, text_or_json("rules")]
+PageFormat = Annotated[formats.TextOrJson, text_or_json_option("rules")]
 
 RequirementFiles = Annotated[
     list[str] | None,
@@ -221,7 +223,7 @@ Indexed = Annotated[str, typer.Argument(metavar="[REQ]", help="torch, or a bound
 TorchBackend = Annotated[
     bool, typer.Option("--torch-backend", help="Print the word for uv's --torch-backend, such as cu126, instead of the address.")
 ]
-IndexFormat = Annotated[formats.TextOrJson, text_or_json("index")]
+IndexFormat = Annotated[formats.TextOrJson, text_or_json_option("index")]
 Offline = Annotated[bool, typer.Option("--offline", help="Plan from the built-in tables alone; do not ask uv or the package index.")]
 PlannedRequirements = Annotated[
     list[str] | None,
@@ -253,7 +255,7 @@ Verify = Annotated[
 ]
 Keep = Annotated[str | None, typer.Option("--keep", metavar="DIR", help="Make the environment in DIR and keep it; implies --verify.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before the download.")]
-PlanFormat = Annotated[formats.TextOrJson, text_or_json("plan")]
+PlanFormat = Annotated[formats.TextOrJson, text_or_json_option("plan")]
 Cc = Annotated[str | None, typer.Option(metavar="X.Y", help="Compute capability of a GPU that the tables do not know: 8.6.")]
 PythonVersion = Annotated[
     str | None, typer.Option(metavar="V", help="Python version: 3.11. Default: any version that the packages have wheels for.")
@@ -273,18 +275,18 @@ SystemCuda = Annotated[str | None, typer.Option(metavar="V", help="CUDA toolkit 
 SystemCudnn = Annotated[str | None, typer.Option(metavar="V", help="cuDNN installed on the system, outside the packages: 8.9.")]
 QuietReport = Annotated[bool, typer.Option("--quiet", "-q", help="With -o, do not print the verdict to standard error.")]
 MatrixSubject = Annotated[
-    str, typer.Argument(metavar="gpu|driver|cuda|cudnn|framework", autocompletion=completions.subjects, help="What to look up.")
+    str, typer.Argument(metavar="gpu|driver|cuda|cudnn|framework", autocompletion=completions.complete_subjects, help="What to look up.")
 ]
 MatrixName = Annotated[
     str | None,
     typer.Argument(
         metavar="[NAME]",
-        autocompletion=completions.names,
+        autocompletion=completions.complete_names,
         help="'RTX 4090'; 535.104.05 or 535; 12.4; 9.3 or 9.3.0.75; tensorflow, torch, jax, cupy-cuda12x. Default: list all.",
     ),
 ]
 MatrixVersion = Annotated[str | None, typer.Argument(metavar="[VERSION]", help="A release of the framework. Default: all releases.")]
-RowFormat = Annotated[formats.TextOrJson, text_or_json("matrix")]
+RowFormat = Annotated[formats.TextOrJson, text_or_json_option("matrix")]
 Before = Annotated[str, typer.Argument(metavar="A", help="A report, or any text that `diagnose` reads; - reads standard input.")]
 After = Annotated[str, typer.Argument(metavar="B", help="The report to compare with A.")]
 Golden = Annotated[
@@ -294,7 +296,7 @@ Ignore = Annotated[
     list[str] | None,
     typer.Option(
         metavar="FIELD",
-        autocompletion=completions.fields,
+        autocompletion=completions.complete_fields,
         help="Ignore this field; * stands for any text: 'nvml.gpus.*.uuid'. -v shows the fields. Repeatable.",
     ),
 ]

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 
 from gpudoctor.cli import new_file
 from gpudoctor.errors import OutputError
-from gpudoctor.letters import harmless
+from gpudoctor.terminal_text import escaped_text
 
-_SAFELY = os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_SAFE_FLAGS = os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 """Flags for opening a file to write; Windows has only the last one."""
 
 
@@ -33,28 +33,28 @@ def hold_descriptors() -> None:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
 
 
-def say(text: str) -> None:
+def print_error(text: str) -> None:
     """Write a line to standard error, or several, in letters that no terminal obeys; ignore a failure."""
     if sys.stderr is None:
         return
     try:
-        sys.stderr.write("\n".join((*map(harmless, text.split("\n")), "")))
+        sys.stderr.write("\n".join((*map(escaped_text, text.split("\n")), "")))
         sys.stderr.flush()
     except (OSError, ValueError):
-        forget(2)
+        redirect_to_null(2)
 
 
-def forget(descriptor: int) -> None:
+def redirect_to_null(descriptor: int) -> None:
     """Redirect a broken stream to /dev/null, or Python would complain at exit about buffered text."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, descriptor)
     os.close(nowhere)
 
 
-def check(file: str | None, *, append: bool = False) -> None:
-    """Raise OutputError now if `write` would raise it later."""
+def require_writable(file: str | None, *, append: bool = False) -> None:
+    """Raise OutputError now if `write_output` would raise it later."""
     if file is None:
-        _check_stdout()
+        _require_stdout()
         return
     folder = os.path.dirname(file) or "."
     if os.path.islink(file):
@@ -65,7 +65,7 @@ def check(file: str | None, *, append: bool = False) -> None:
         raise OutputError(f"{folder} is not a folder; create it first, or name another file than {os.path.basename(file)}.")
     if _is_foreign_pipe(file):
         raise OutputError(f"{file} is a named pipe of another user, who would get the report; name a file or a pipe of your own.")
-    if _special(file) or (append and os.path.exists(file)):
+    if _is_special(file) or (append and os.path.exists(file)):
         if not os.access(file, os.W_OK):
             raise OutputError(f"{file} cannot be written to; name another file.")
         return
@@ -75,15 +75,15 @@ def check(file: str | None, *, append: bool = False) -> None:
         raise OutputError(f"No file can be created in the folder {folder} ({error.strerror}); name a file in another folder.") from None
 
 
-def _check_stdout() -> None:
+def _require_stdout() -> None:
     if sys.stdout is None:
         raise OutputError("Standard output is closed; open it, or write the report to a file with -o FILE.")
 
 
-def write(data: bytes | Iterable[bytes], file: str | None = None, *, append: bool = False) -> None:
+def write_output(data: bytes | Iterable[bytes], file: str | None = None, *, append: bool = False) -> None:
     """Write all of `data`, or of its pieces. Raises OutputError; a closed pipe is no error."""
     if file is None:
-        _check_stdout()
+        _require_stdout()
         where = "standard output"
     else:
         where = file
@@ -92,10 +92,10 @@ def write(data: bytes | Iterable[bytes], file: str | None = None, *, append: boo
             _write_all(1, data)
         elif append:
             _write_existing(file, data, os.O_APPEND | os.O_CREAT)
-        elif _special(file):
+        elif _is_special(file):
             _write_existing(file, data)
         else:
-            new_file.replace(file, lambda descriptor: _write_all(descriptor, data))
+            new_file.replace_file(file, lambda descriptor: _write_all(descriptor, data))
     except BrokenPipeError:
         return
     except OSError as error:
@@ -112,7 +112,7 @@ def _write_all(descriptor: int, data: bytes | Iterable[bytes]) -> None:
                 select.select([], [descriptor], [])
 
 
-def _special(file: str) -> bool:
+def _is_special(file: str) -> bool:
     """Return whether `file` is a device, pipe or socket, which must not be replaced by a file."""
     try:
         return not stat.S_ISREG(os.lstat(file).st_mode)
@@ -129,7 +129,7 @@ def _is_foreign_pipe(file: str) -> bool:
 
 
 def _write_existing(file: str, data: bytes | Iterable[bytes], how: int = 0) -> None:
-    descriptor = os.open(file, _SAFELY | how, 0o600)
+    descriptor = os.open(file, _SAFE_FLAGS | how, 0o600)
     try:
         _write_all(descriptor, data)
     finally:

@@ -9,24 +9,24 @@ from contextlib import contextmanager
 
 import msgspec
 
-from gpudoctor.check.interrupts import Interrupted, Interrupts
+from gpudoctor.check.interrupts import CheckInterrupted, Interrupts
 from gpudoctor.cli import failure, options, output
 from gpudoctor.cli.formats import TextOrJson
-from gpudoctor.cli.live import display
-from gpudoctor.cli.machine import question
+from gpudoctor.cli.machine import plan_question
 from gpudoctor.cli.program import EPILOG, app
-from gpudoctor.cli.show import show
-from gpudoctor.cli.verify import trainable, verified
+from gpudoctor.cli.progress_display import display_for_terminal
+from gpudoctor.cli.show import show_result
+from gpudoctor.cli.verify import question_with_numpy, verified_plan
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Combination
-from gpudoctor.plan.confirm import confirm
-from gpudoctor.plan.from_files import with_files
-from gpudoctor.plan.from_tables import planned_from_tables
-from gpudoctor.plan.propose import Question
-from gpudoctor.plan.resolution import Confirmed
+from gpudoctor.plan.confirmation import confirmed_plan
+from gpudoctor.plan.proposal import PlanQuestion
+from gpudoctor.plan.question_files import question_with_files
+from gpudoctor.plan.resolution import ConfirmedPlan
+from gpudoctor.plan.table_plan import plan_from_tables
 from gpudoctor.report import plan_files, plan_text
 from gpudoctor.requirement_files.reading import read_requirement_files
 
@@ -75,57 +75,61 @@ def plan(
     def carry_out() -> int:
         matrix = open_matrix(compat)
         _require_writable(files, force=force)
-        asked = _with_files(question(combination, matrix, "plan", compat, os_stated=os_ is not None), tuple(file or ()), matrix)
-        with interruptible():
+        asked = _question_with_files(
+            plan_question(combination, matrix, "plan", compat, os_stated=os_ is not None), tuple(file or ()), matrix
+        )
+        with interrupts_allowed():
             verified_too = verify or keep is not None
-            found = _planned(trainable(asked) if verified_too else asked, matrix, offline=offline, quiet=quiet, as_text=as_text)
+            found = _confirmed_plan(
+                question_with_numpy(asked) if verified_too else asked, matrix, offline=offline, quiet=quiet, as_text=as_text
+            )
             plan = found.plan
             if verified_too:
-                plan = verified(found, asked.machine.platform, keep, yes=yes, quiet=quiet, as_text=as_text)
+                plan = verified_plan(found, asked.machine.platform, keep, yes=yes, quiet=quiet, as_text=as_text)
         for name in files:
             if plan.environment is None or plan.environment.verdict == Verdict.BROKEN.value:
-                output.say(f"gpudoctor: {name} was not written.")
+                output.print_error(f"gpudoctor: {name} was not written.")
             else:
-                output.write(plan_files.content(plan, found.lock, name).encode(), name)
-        show(plan, format, plan_text.render, no_color=no_color)
+                output.write_output(plan_files.file_content(plan, found.lock, name).encode(), name)
+        show_result(plan, format, plan_text.render, no_color=no_color)
         return plan.exit_code
 
-    return failure.guarded(carry_out, as_json=not as_text)
+    return failure.guarded_exit_code(carry_out, as_json=not as_text)
 
 
-def _with_files(asked: Question, files: tuple[str, ...], matrix: Matrix) -> Question:
+def _question_with_files(asked: PlanQuestion, files: tuple[str, ...], matrix: Matrix) -> PlanQuestion:
     if not files:
         if not asked.requirements:
             raise UsageError("State at least one package, or a file that lists some with -r: gpudoctor plan torch.")
         return asked
-    return with_files(asked, read_requirement_files(files), matrix)
+    return question_with_files(asked, read_requirement_files(files), matrix)
 
 
 def _require_writable(files: tuple[str, ...], *, force: bool) -> None:
     """Refuse early what could not be written, and files that exist."""
     for file in files:
-        plan_files.check(file)
-        output.check(file)
+        plan_files.refuse_unknown_name(file)
+        output.require_writable(file)
         if os.path.exists(file) and not force:
             raise UsageError(f"{file} exists; name another file, or replace it with --force.")
 
 
 @contextmanager
-def interruptible() -> Iterator[None]:
+def interrupts_allowed() -> Iterator[None]:
     """Let SIGTERM and the end of the terminal end the command as Ctrl-C does: children and temporary folders go too."""
     try:
         with Interrupts() as interrupts:
             interrupts.allow()
             yield
-    except Interrupted as stop:
+    except CheckInterrupted as stop:
         raise KeyboardInterrupt(stop.number) from None
 
 
-def _planned(asked: Question, matrix: Matrix, *, offline: bool, quiet: bool, as_text: bool) -> Confirmed:
+def _confirmed_plan(asked: PlanQuestion, matrix: Matrix, *, offline: bool, quiet: bool, as_text: bool) -> ConfirmedPlan:
     """Return the plan, with the other packages that uv resolves unless that is impossible or not wanted."""
     if not offline and sys.platform.startswith("linux"):
-        with display(quiet=quiet, report_is_text=as_text) as progress:
-            return confirm(asked, matrix, progress)
+        with display_for_terminal(quiet=quiet, report_is_text=as_text) as progress:
+            return confirmed_plan(asked, matrix, progress)
     why = "--offline" if offline else "uv is asked on Linux only"
-    plan = planned_from_tables(asked, matrix)
-    return Confirmed(msgspec.structs.replace(plan, resolver_note=f"Planned from the tables alone ({why})."))
+    plan = plan_from_tables(asked, matrix)
+    return ConfirmedPlan(msgspec.structs.replace(plan, resolver_note=f"Planned from the tables alone ({why})."))

@@ -9,23 +9,23 @@ import msgspec
 
 from gpudoctor.cli import output
 from gpudoctor.cli.formats import TextOrJson
-from gpudoctor.cli.look import look, on_terminal, redactor
+from gpudoctor.cli.screen import is_terminal, look_of_output, redactor_for_output
 from gpudoctor.report import document
-from gpudoctor.report.page import Look
+from gpudoctor.report.page import PageLook
 
-Result = TypeVar("Result", bound=msgspec.Struct)
+ShownResult = TypeVar("ShownResult", bound=msgspec.Struct)
 
 
-def show(
-    result: Result,
+def show_result(
+    result: ShownResult,
     form: TextOrJson,
-    draw: Callable[[Result, Look], str],
-    encode: Callable[[Result], bytes] = document.encode,
+    draw: Callable[[ShownResult, PageLook], str],
+    encode: Callable[[ShownResult], bytes] = document.encode_document,
     *,
     root: str = "/",
     no_color: bool = False,
 ) -> None:
     """Write a result to standard output; without names of people and machines unless it is a text on the user's own terminal."""
     as_text = form is TextOrJson.TEXT
-    clean, shown = redactor(root, stays=as_text and on_terminal()).struct(result), look(no_color=no_color)
-    output.write(shown.encoded(draw(clean, shown)) if as_text else encode(clean))
+    clean, shown = redactor_for_output(root, stays=as_text and is_terminal()).struct(result), look_of_output(no_color=no_color)
+    output.write_output(shown.encoded_text(draw(clean, shown)) if as_text else encode(clean))

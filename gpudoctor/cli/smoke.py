@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor.cli import failure, options, system
-from gpudoctor.cli.examine import carry_out
+from gpudoctor.cli.examine import run_check
 from gpudoctor.cli.program import EPILOG, app
-from gpudoctor.cli.settings import GivenOptions, Settings, settle
-from gpudoctor.diagnose.choose import of_training
+from gpudoctor.cli.settings import GivenOptions, Settings, settings_of_options
+from gpudoctor.diagnose.rule_choice import training_rule_codes
 from gpudoctor.diagnose.rules import RULES
 
 
@@ -37,11 +37,11 @@ def smoke(
     Applies only the rules that explain why training fails or is slow. Downloads nothing and changes nothing on the machine.
     """
     system.require_linux("smoke")
-    settings = settle(GivenOptions.of(locals()), None)
-    return failure.guarded(lambda: _carry_out(settings), as_json=settings.errors_as_json)
+    settings = settings_of_options(GivenOptions.of(locals()), None)
+    return failure.guarded_exit_code(lambda: _run_smoke(settings), as_json=settings.errors_as_json)
 
 
-def _carry_out(settings: Settings) -> int:
-    policy = msgspec.structs.replace(settings.options.policy, only=of_training(RULES))
+def _run_smoke(settings: Settings) -> int:
+    policy = msgspec.structs.replace(settings.options.policy, only=training_rule_codes(RULES))
     chosen = msgspec.structs.replace(settings.options, policy=policy)
-    return carry_out(msgspec.structs.replace(settings, options=chosen), "smoke")
+    return run_check(msgspec.structs.replace(settings, options=chosen), "smoke")

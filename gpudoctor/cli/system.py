@@ -6,7 +6,7 @@ import sys
 
 from gpudoctor.errors import UsageError
 
-_ELSEWHERE = {
+_OTHER_SYSTEMS = {
     "win32": "native Windows; run it in WSL 2, where it examines the same GPU",
     "cygwin": "native Windows; run it in WSL 2, where it examines the same GPU",
     "darwin": "macOS, which has no CUDA",
@@ -18,5 +18,5 @@ def require_linux(command: str) -> None:
     system: str = sys.platform  # to a type checker it is the one it runs on
     if system.startswith("linux"):
         return
-    here = _ELSEWHERE.get(system, system)
+    here = _OTHER_SYSTEMS.get(system, system)
     raise UsageError(f"`gpudoctor {command}` runs on Linux and WSL 2, not on {here}; `gpudoctor compat` works on every system.")

@@ -5,24 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
-from gpudoctor.check.run import run
-from gpudoctor.cli import failure, live, options, output, system
-from gpudoctor.cli.content import examined
-from gpudoctor.cli.deliver import runnable_examination
+from gpudoctor.check.run import examine_machine
+from gpudoctor.cli import failure, options, output, progress_display, system
+from gpudoctor.cli.content import examine_files
+from gpudoctor.cli.delivery import runnable_examination
 from gpudoctor.cli.formats import TicketFormat
 from gpudoctor.cli.program import app
-from gpudoctor.cli.settings import GivenOptions, settle, supposing
+from gpudoctor.cli.settings import GivenOptions, diagnosis_policy, settings_of_options
 from gpudoctor.errors import UsageError
 from gpudoctor.examination import Examination
 from gpudoctor.matrix_files import open_matrix
-from gpudoctor.probe.identity import owner
-from gpudoctor.redact import for_ticket
-from gpudoctor.redact.pseudonyms import Kind
+from gpudoctor.probe.identity import owner_of_machine
+from gpudoctor.redact import redactor_for_ticket
+from gpudoctor.redact.pseudonyms import RemovedKind
 from gpudoctor.report import document
-from gpudoctor.report.build import build
+from gpudoctor.report.build import build_report
 from gpudoctor.report.model import Report
 from gpudoctor.report.ticket import markdown, page
-from gpudoctor.report.ticket.view import said
+from gpudoctor.report.ticket.view import removal_text
 
 
 @app.command()
@@ -49,36 +49,36 @@ def ticket(
     file, place = output.file_named(output_), root or "/"
 
     def carry_out() -> int:
-        output.check(file)
+        output.require_writable(file)
         if report is not None and python is not None and python != os.environ.get("GPUDOCTOR_PYTHON"):
             raise UsageError("--python chooses what to check on this machine; leave out --python or the report.")
         if report is None:
             given = GivenOptions(level="look", python=python, compat=compat, root=place)
-            seen = _checked(given, quiet=quiet, as_text=format is TicketFormat.MARKDOWN)
+            seen = _checked_machine(given, quiet=quiet, as_text=format is TicketFormat.MARKDOWN)
         else:
-            seen = examined([report], open_matrix(compat), supposing())
-        redactor, pseudonyms = for_ticket(owner(place, os.environ), seen)
-        made = build(runnable_examination(redactor.struct(seen)), "ticket")
+            seen = examine_files([report], open_matrix(compat), diagnosis_policy())
+        redactor, pseudonyms = redactor_for_ticket(owner_of_machine(place, os.environ), seen)
+        made = build_report(runnable_examination(redactor.struct(seen)), "ticket")
         removed = pseudonyms.counts()
-        output.write(_writer(format)(made, removed), file)
+        output.write_output(_ticket_writer(format)(made, removed), file)
         if show_redactions:
-            output.say(f"Redacted: {said(removed)}.")
+            output.print_error(f"Redacted: {removal_text(removed)}.")
         return 0
 
-    return failure.guarded(carry_out, as_json=format is TicketFormat.JSON)
+    return failure.guarded_exit_code(carry_out, as_json=format is TicketFormat.JSON)
 
 
-def _checked(given: GivenOptions, *, quiet: bool, as_text: bool) -> Examination:
+def _checked_machine(given: GivenOptions, *, quiet: bool, as_text: bool) -> Examination:
     """Return the examination of this machine."""
     system.require_linux("ticket")
-    settings = settle(given, None)
-    with live.display(quiet=quiet, report_is_text=as_text) as progress:
-        return run(settings.options, progress)
+    settings = settings_of_options(given, None)
+    with progress_display.display_for_terminal(quiet=quiet, report_is_text=as_text) as progress:
+        return examine_machine(settings.options, progress)
 
 
-def _writer(form: TicketFormat) -> Callable[[Report, Mapping[Kind, int]], bytes]:
+def _ticket_writer(form: TicketFormat) -> Callable[[Report, Mapping[RemovedKind, int]], bytes]:
     """Return the function that renders a ticket."""
     if form is TicketFormat.JSON:
-        return lambda report, _: document.encode(report)
+        return lambda report, _: document.encode_document(report)
     render = page.render if form is TicketFormat.HTML else markdown.render
     return lambda report, removed: render(report, removed).encode("utf-8", "backslashreplace")

@@ -10,7 +10,7 @@ from gpudoctor.frameworks import ADDONS, Addon
 from gpudoctor.snapshot import Extension
 
 
-class AddOn(msgspec.Struct, frozen=True):
+class InstalledAddOn(msgspec.Struct, frozen=True):
     """One distribution and its compiled files."""
 
     files: tuple[Extension, ...]
@@ -49,10 +49,10 @@ def file_name(file: Extension) -> str:
     return file.path.rpartition("/")[2]
 
 
-def add_ons(framework: str, files: Iterable[Extension]) -> tuple[AddOn, ...]:
+def installed_add_ons(framework: str, files: Iterable[Extension]) -> tuple[InstalledAddOn, ...]:
     """The add-ons of a framework among all compiled files."""
     found: dict[str, list[Extension]] = {}
     for file in files:
         if file.framework == framework:
             found.setdefault(file.distribution, []).append(file)
-    return tuple(AddOn(tuple(group)) for group in found.values())
+    return tuple(InstalledAddOn(tuple(group)) for group in found.values())

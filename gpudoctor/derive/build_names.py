@@ -24,30 +24,30 @@ class Build(msgspec.Struct, frozen=True):
     rocm: str | None = None
 
 
-UNKNOWN = Build()
+UNKNOWN_BUILD = Build()
 
 
-def of_local_version(version: str) -> Build:
+def build_of_local_version(version: str) -> Build:
     """Return the build of a version such as 2.6.0+cu124, 2.6.0+cpu, 2.5.1+rocm6.2."""
     rocm, cuda = _ROCM.search(version), _LOCAL_CUDA.search(version)
     if rocm:
         return Build(has_cuda=False, rocm=rocm["version"])
     if cuda:
-        return Build(has_cuda=True, cuda=_dotted(cuda["major"] + (cuda["minor"] or "")))
-    return Build(has_cuda=False) if "+" in version and _CPU.search(version) else UNKNOWN
+        return Build(has_cuda=True, cuda=_dotted_version(cuda["major"] + (cuda["minor"] or "")))
+    return Build(has_cuda=False) if "+" in version and _CPU.search(version) else UNKNOWN_BUILD
 
 
-def of_conda(build: str) -> Build:
+def build_of_conda(build: str) -> Build:
     """Return the build of a conda package by its build string: py3.11_cuda12.1_cudnn8.9.2_0, cuda112py39h3ad47f5_300, cpu_py310h9a3d2f1_1."""
     cuda, cudnn = _CUDA.search(build), _CUDNN.search(build)
     if cuda:
-        return Build(has_cuda=True, cuda=_dotted(cuda["version"]), cudnn=cudnn["version"] if cudnn else None)
+        return Build(has_cuda=True, cuda=_dotted_version(cuda["version"]), cudnn=cudnn["version"] if cudnn else None)
     if _GPU.search(build):
         return Build(has_cuda=True)
-    return Build(has_cuda=False) if _CPU.search(build) else UNKNOWN
+    return Build(has_cuda=False) if _CPU.search(build) else UNKNOWN_BUILD
 
 
-def _dotted(digits: str) -> str:
+def _dotted_version(digits: str) -> str:
     """Return CUDA's version as builds write it: 124 is 12.4, 92 is 9.2, 12 is 12."""
     if "." in digits or (len(digits) < 3 and digits[0] not in _SINGLE_DIGIT_MAJORS):
         return digits

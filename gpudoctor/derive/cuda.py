@@ -10,7 +10,7 @@ from gpudoctor.derive.driver import Driver
 from gpudoctor.derive.site import Site
 from gpudoctor.frameworks import spec_of
 from gpudoctor.matrix import FrameworkRelease, Matrix
-from gpudoctor.matrix.cite import cited
+from gpudoctor.matrix.citations import citation
 from gpudoctor.snapshot import NOT_ASKED, Cause, Distribution, Fact, Framework, Host, Missing, Packages, Platform, Python
 from gpudoctor.versions import Version
 
@@ -33,22 +33,22 @@ class EffectiveCuda(msgspec.Struct, frozen=True, kw_only=True):
     """What another source says, if it differs."""
 
 
-WITHOUT_CUDA = ("cpu", "metal")
+ACCELERATORS_WITHOUT_CUDA = ("cpu", "metal")
 """The matrix's word for builds that use no NVIDIA GPU."""
-STUB = "stub"
+STUB_ACCELERATOR = "stub"
 """The matrix's word for releases that only refuse to be installed."""
 _UNKNOWN_FLOOR = Missing(Cause.NOT_STATED, "the compatibility matrix has no driver floor for this CUDA")
 
 
-def _row(one: Fact | Missing, name: str, python: Python | Missing, matrix: Matrix, host: Host | Missing) -> FrameworkRelease | None:
+def _release_row(one: Fact | Missing, name: str, python: Python | Missing, matrix: Matrix, host: Host | Missing) -> FrameworkRelease | None:
     """The matrix's row of this release for this platform; if that is unknown, for Linux on x86_64."""
     if not isinstance(one, Fact):
         return None
-    wheels = wheel_platform.name(host, python) or wheel_platform.LINUX
+    wheels = wheel_platform.platform_name(host, python) or wheel_platform.LINUX_X86_64
     return matrix.resolve(name, one.value, wheels).row
 
 
-def _with_plugin(framework: Framework, packages: Packages | Missing) -> tuple[Framework, Fact | Missing, str]:
+def _framework_with_plugin(framework: Framework, packages: Packages | Missing) -> tuple[Framework, Fact | Missing, str]:
     """A framework with its plugin's CUDA if only packages are named: the plugin itself, or the extra that installs it ("cuda12").
 
     A library of before the plugins that holds CUDA names it in its local version. Also returns the version and the name of that half in the matrix.
@@ -61,12 +61,12 @@ def _with_plugin(framework: Framework, packages: Packages | Missing) -> tuple[Fr
         (
             distribution
             for distribution in packages.distributions
-            if distribution.name == kind.library and kind.in_library(distribution.version)[0]
+            if distribution.name == kind.library and kind.cuda_in_library(distribution.version)[0]
         ),
         None,
     )
     if plugin is None and library is not None:
-        cuda, cudnn = (Fact(text, _name_and_version(library)) if text else NOT_ASKED for text in kind.in_library(library.version))
+        cuda, cudnn = (Fact(text, _name_and_version(library)) if text else NOT_ASKED for text in kind.cuda_in_library(library.version))
         whole = msgspec.structs.replace(framework, cuda_build=True, built_with_cuda=cuda, built_with_cudnn=cudnn)
         return whole, framework.version, framework.distribution
     extras = [extra for distribution in packages.distributions if distribution.name == framework.name for extra in distribution.extras]
@@ -82,11 +82,11 @@ def _with_plugin(framework: Framework, packages: Packages | Missing) -> tuple[Fr
     return built, known, kind.plugin_for(major)
 
 
-def published(
+def published_rows(
     framework: Framework, python: Python | Missing, matrix: Matrix, host: Host | Missing, packages: Packages | Missing
 ) -> tuple[FrameworkRelease, ...]:
     """The matrix's rows for the release whose GPU code this framework runs, or for its plugin and client."""
-    places: list[tuple[str, Fact | Missing]] = [(framework.distribution, _with_build(framework))]
+    places: list[tuple[str, Fact | Missing]] = [(framework.distribution, _version_with_build(framework))]
     plugin = spec_of(framework.name).plugin
     if plugin is not None:
         listed = () if isinstance(packages, Missing) else packages.distributions
@@ -95,14 +95,14 @@ def published(
             for distribution in listed
             if distribution.name.startswith(plugin.beginning)
         ]
-    rows = (_row(version, name, python, matrix, host) for name, version in places)
+    rows = (_release_row(version, name, python, matrix, host) for name, version in places)
     return tuple(row for row in rows if row is not None)
 
 
-def _with_build(framework: Framework) -> Fact | Missing:
+def _version_with_build(framework: Framework) -> Fact | Missing:
     """The version with its CUDA as a local version, where the build states one and the version does not: conda's 1.8.0 for CUDA 11.1."""
     version, built = framework.version, framework.built_with_cuda
-    cuda = versions.parse(built.value) if isinstance(built, Fact) else None
+    cuda = versions.parse_version(built.value) if isinstance(built, Fact) else None
     if not isinstance(version, Fact) or cuda is None or "+" in version.value or not spec_of(framework.name).wheel_index:
         return version
     return Fact(f"{version.value}+cu{cuda.major}{cuda.minor}", version.where)
@@ -112,39 +112,39 @@ def _name_and_version(distribution: Distribution) -> str:
     return f"{distribution.name} {distribution.version}"
 
 
-def _settle(own: Fact | Missing, known: Version | None, row: FrameworkRelease | None) -> tuple[Version | None, str, str]:
+def _settled_version(own: Fact | Missing, known: Version | None, row: FrameworkRelease | None) -> tuple[Version | None, str, str]:
     """A version, its source, and any disagreement.
 
     The framework's own statement outranks the matrix, which only makes it more precise: TensorFlow 1.14's "10" is 10.0.
     """
-    said = versions.parse(own.value) if isinstance(own, Fact) else None
-    where = cited(row.source, f"{row.distribution} {row.release}") if row is not None else ""
+    said = versions.parse_version(own.value) if isinstance(own, Fact) else None
+    where = citation(row.source, f"{row.distribution} {row.release}") if row is not None else ""
     if said is None or not isinstance(own, Fact):
         return known, where if known is not None else "", ""
     if known is None:
         return said, own.where, ""
     if _differs(said, known):
         return said, own.where, f"{where} says {known}"
-    return (known, f"{own.where} ({said}); {where}", "") if _parts(said) < _parts(known) else (said, own.where, "")
+    return (known, f"{own.where} ({said}); {where}", "") if _part_count(said) < _part_count(known) else (said, own.where, "")
 
 
-def _parts(version: Version) -> int:
+def _part_count(version: Version) -> int:
     return version.text.count(".") + 1
 
 
 def _differs(said: Version, known: Version) -> bool:
     """Whether two versions differ in a part that both state, down to the minor one ("9" and "9.3.0" do not)."""
-    parts = min(_parts(said), _parts(known), 2)
+    parts = min(_part_count(said), _part_count(known), 2)
     return said[:parts] != known[:parts]
 
 
-def _floors(cuda: Version, matrix: Matrix, host: Host | Missing) -> tuple[Version | Missing, Version | Missing, str]:
+def _driver_floors(cuda: Version, matrix: Matrix, host: Host | Missing) -> tuple[Version | Missing, Version | Missing, str]:
     windows = isinstance(host, Host) and host.platform == Platform.WINDOWS
     known = matrix.driver_floor(cuda, "windows" if windows else "linux")
     if known is None:
         return _UNKNOWN_FLOOR, _UNKNOWN_FLOOR, ""
     exact = known.exact or _UNKNOWN_FLOOR
-    return known.minor_version_floor or exact, exact, cited(known.source, f"CUDA {cuda.short}")
+    return known.minor_version_floor or exact, exact, citation(known.source, f"CUDA {cuda.short}")
 
 
 def effective_cuda(
@@ -155,28 +155,28 @@ def effective_cuda(
     packages: Packages | Missing = NOT_ASKED,
 ) -> EffectiveCuda | Missing:
     """The CUDA that `framework` would run with; absent if its build has none, not-stated if no source names it."""
-    framework, version, name = _with_plugin(framework, packages)
+    framework, version, name = _framework_with_plugin(framework, packages)
     if framework.cuda_build is False:
         plugin = spec_of(framework.name).plugin
         why = f"no CUDA plugin of {framework.name} is installed" if plugin else f"{framework.distribution} is built without CUDA"
         return Missing(Cause.ABSENT, why)
-    version = _with_build(framework) if name == framework.distribution else version
-    row = _row(version, name, python, matrix, host)
-    if row is not None and row.accelerator in WITHOUT_CUDA and not isinstance(framework.built_with_cuda, Fact):
+    version = _version_with_build(framework) if name == framework.distribution else version
+    row = _release_row(version, name, python, matrix, host)
+    if row is not None and row.accelerator in ACCELERATORS_WITHOUT_CUDA and not isinstance(framework.built_with_cuda, Fact):
         if framework.cuda_build is not True:
             return Missing(Cause.ABSENT, f"{row.distribution} {row.release} is published without CUDA")
         row = None  # conda's build of the release is another one
     assumed = spec_of(framework.name).other_builds and not isinstance(framework.built_with_cuda, Fact)
-    if assumed and row is not None and (stated := _toolkit_of_another_cuda(row, packages)):
+    if assumed and row is not None and (stated := _conda_toolkit_cuda(row, packages)):
         framework, row = msgspec.structs.replace(framework, built_with_cuda=stated), None
-    cuda, where, disagreement = _settle(framework.built_with_cuda, row.built_with_cuda if row else None, row)
+    cuda, where, disagreement = _settled_version(framework.built_with_cuda, row.built_with_cuda if row else None, row)
     if cuda is None:
         return Missing(
             Cause.NOT_STATED,
             f"neither {framework.distribution or framework.name}'s files nor the compatibility matrix state its CUDA version",
         )
-    cudnn, cudnn_where, cudnn_clash = _settle(framework.built_with_cudnn, row.cudnn if row else None, row)
-    floor, exact, floor_where = _floors(cuda, matrix, host)
+    cudnn, cudnn_where, cudnn_clash = _settled_version(framework.built_with_cudnn, row.cudnn if row else None, row)
+    floor, exact, floor_where = _driver_floors(cuda, matrix, host)
     return EffectiveCuda(
         version=cuda,
         where=where,
@@ -190,11 +190,11 @@ def effective_cuda(
     )
 
 
-def _toolkit_of_another_cuda(row: FrameworkRelease, packages: Packages | Missing) -> Fact | None:
+def _conda_toolkit_cuda(row: FrameworkRelease, packages: Packages | Missing) -> Fact | None:
     """The CUDA of conda's runtime package, if the package index's build is for another: the build is one for that CUDA."""
     listed = () if isinstance(packages, Missing) else packages.distributions
     toolkit = next((distribution for distribution in listed if distribution.name == "cudatoolkit"), None)
-    said = versions.parse(toolkit.version) if toolkit else None
+    said = versions.parse_version(toolkit.version) if toolkit else None
     known = row.built_with_cuda
     if toolkit is None or said is None or known is None or not _differs(said, known):
         return None
@@ -205,7 +205,7 @@ MINOR_COMPATIBILITY_SINCE = 11
 """The first major version of CUDA with minor-version compatibility, by NVIDIA's compatibility guide."""
 
 
-def serves(driver: Driver, effective: EffectiveCuda, site: Site) -> bool | Missing:
+def is_driver_new_enough(driver: Driver, effective: EffectiveCuda, site: Site) -> bool | Missing:
     """Whether the driver is new enough for a build's CUDA; missing if the required driver is unknown.
 
     Linux drivers are compared with the release's floor. Windows drivers behind WSL have other numbers, and a libcuda of cuda-compat is newer

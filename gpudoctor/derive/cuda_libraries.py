@@ -10,11 +10,11 @@ import msgspec
 from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.cuda import EffectiveCuda
-from gpudoctor.derive.cudnn_code import counted, cudnn_code
+from gpudoctor.derive.cudnn_code import code_that_counts, cudnn_code
 from gpudoctor.derive.demands import Demand
-from gpudoctor.derive.gpu_code import EffectiveCode, xray
+from gpudoctor.derive.gpu_code import EffectiveCode, xray_of_framework
 from gpudoctor.derive.packages import Stack, source_of
-from gpudoctor.derive.specifiers import clauses, requirement
+from gpudoctor.derive.specifiers import clauses, parse_requirement
 from gpudoctor.frameworks import spec_of, stack_of
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.snapshot import (
@@ -32,7 +32,7 @@ from gpudoctor.snapshot import (
 )
 from gpudoctor.versions import Version
 
-WHEELS = {
+WHEEL_NAMES = {
     "cudart": "nvidia-cuda-runtime",
     "cublas": "nvidia-cublas",
     "cufft": "nvidia-cufft",
@@ -45,8 +45,8 @@ WHEELS = {
     "nccl": "nvidia-nccl",
 }
 """The name of a component's wheel before "-cu12"; for CUDA 13 the toolkit's wheels have no suffix."""
-_UNSTATED = Missing(Cause.NOT_STATED, "the version that would be loaded is unknown")
-_LEAST = {"==", ">=", "~=", "==="}
+_UNSTATED_VERSION = Missing(Cause.NOT_STATED, "the version that would be loaded is unknown")
+_LOWER_BOUNDS = {"==", ">=", "~=", "==="}
 
 
 class Origin(enum.Enum):
@@ -57,7 +57,7 @@ class Origin(enum.Enum):
     SYSTEM = "the system's cuDNN"
 
 
-class Component(msgspec.Struct, frozen=True, kw_only=True):
+class CudaComponent(msgspec.Struct, frozen=True, kw_only=True):
     """One CUDA library of one framework."""
 
     name: str
@@ -77,11 +77,11 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
     """Its version was not stated: an installer would choose the newest that is allowed."""
     demands: tuple[Demand, ...] = ()
     """What the parts of the framework require of the wheel."""
-    code: EffectiveCode | Missing = _UNSTATED
+    code: EffectiveCode | Missing = _UNSTATED_VERSION
     """The GPU code in it."""
 
 
-def component(
+def cuda_component(
     name: str,
     framework: Framework,
     cuda: EffectiveCuda,
@@ -89,18 +89,18 @@ def component(
     *,
     stack: Stack | Missing,
     rows: tuple[FrameworkRelease, ...] = (),
-) -> Component:
+) -> CudaComponent:
     """One component of a framework built with `cuda`; its GPU code only if the X-ray read it.
 
     `rows` are the matrix's for the framework's release: any extra's requirements show what it was built with.
     """
-    wheels = (f"{WHEELS[name]}-cu{cuda.version.major}", WHEELS[name])
-    demands = tuple(_demands(framework, wheels, stack))
-    wanted, wanted_where = _required_release(name, cuda, demands, _published(rows, wheels))
-    uses = tuple(_uses(name, framework, snapshot))
-    file, wheel = _file(uses), _wheel(framework, wheels, demands, stack)
-    loaded, where, place, origin = _loaded(name, framework, snapshot, file, wheel)
-    return Component(
+    wheels = (f"{WHEEL_NAMES[name]}-cu{cuda.version.major}", WHEEL_NAMES[name])
+    demands = tuple(_wheel_demands(framework, wheels, stack))
+    wanted, wanted_where = _required_release(name, cuda, demands, _published_specifiers(rows, wheels))
+    uses = tuple(_component_uses(name, framework, snapshot))
+    file, wheel = _file_with_version(uses), _installed_wheel(framework, wheels, demands, stack)
+    loaded, where, place, origin = _loaded_version(name, framework, snapshot, file, wheel)
+    return CudaComponent(
         name=name,
         wanted=wanted,
         wanted_where=wanted_where,
@@ -111,19 +111,19 @@ def component(
         wheel=wheel.name if wheel else wheels[0],
         chosen=wheel is not None and wheel.chosen and file is None,
         demands=demands,
-        code=_code(uses),
+        code=_code_of_files(uses),
     )
 
 
-def _demands(framework: Framework, wheels: tuple[str, ...], stack: Stack | Missing) -> Iterator[Demand]:
+def _wheel_demands(framework: Framework, wheels: tuple[str, ...], stack: Stack | Missing) -> Iterator[Demand]:
     found = () if isinstance(stack, Missing) else stack.demands
     return (demand for demand in found if demand.requirement.name in wheels and stack_of(demand.by.name) == framework.name)
 
 
-def _published(rows: tuple[FrameworkRelease, ...], wheels: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _published_specifiers(rows: tuple[FrameworkRelease, ...], wheels: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """The specifiers for the wheel in a release's metadata, with their source."""
     for row in rows:
-        read = (requirement(line) for line in row.requires if line.startswith(wheels))
+        read = (parse_requirement(line) for line in row.requires if line.startswith(wheels))
         yield from ((found.specifier, source_of(row)) for found in read if found is not None and found.name in wheels)
 
 
@@ -136,31 +136,33 @@ def _required_release(
         said.append((cuda.cudnn, f"built with it, by {cuda.cudnn_where}"))
     required = [(demand.requirement.specifier, f"{demand.text}, by {demand.where}") for demand in demands]
     for specifier, where in required or published:
-        bounds = (versions.parse(text) for operator, text in clauses(specifier) or () if operator in _LEAST)
+        bounds = (versions.parse_version(text) for operator, text in clauses(specifier) or () if operator in _LOWER_BOUNDS)
         said += ((bound, where) for bound in bounds if bound is not None)
-    return max(said, key=lambda one: one[0], default=(_UNSTATED, ""))
+    return max(said, key=lambda one: one[0], default=(_UNSTATED_VERSION, ""))
 
 
-def _uses(name: str, framework: Framework, snapshot: Snapshot) -> Iterator[LibraryUse]:
-    seen = xray(framework, snapshot.libraries)
+def _component_uses(name: str, framework: Framework, snapshot: Snapshot) -> Iterator[LibraryUse]:
+    seen = xray_of_framework(framework, snapshot.libraries)
     if seen is not None and isinstance(seen.uses, tuple):
         yield from (use for use in seen.uses if use.component == name)
 
 
-def _file(uses: Iterable[LibraryUse]) -> LibraryFile | None:
+def _file_with_version(uses: Iterable[LibraryUse]) -> LibraryFile | None:
     """The first file of the component that would be loaded and states its version."""
     files = (use.file for use in uses if isinstance(use.file, LibraryFile))
     return next((file for file in files if isinstance(file.version, Fact)), None)
 
 
-def _wheel(framework: Framework, names: tuple[str, ...], demands: tuple[Demand, ...], stack: Stack | Missing) -> Distribution | None:
+def _installed_wheel(
+    framework: Framework, names: tuple[str, ...], demands: tuple[Demand, ...], stack: Stack | Missing
+) -> Distribution | None:
     """The wheel that contains the component; a build with its own CUDA only searches wheels that it requires."""
     if isinstance(stack, Missing) or (spec_of(framework.name).brings_cuda and not demands):
         return None
     return next((stack.distributions[name] for name in names if name in stack.distributions), None)
 
 
-def _loaded(
+def _loaded_version(
     name: str, framework: Framework, snapshot: Snapshot, file: LibraryFile | None, wheel: Distribution | None
 ) -> tuple[Version | Missing, str, str, Origin | None]:
     """The version that would be loaded, with its evidence's place, what has it, and what shows it."""
@@ -172,27 +174,27 @@ def _loaded(
     if name == "cudnn" and isinstance(snapshot.system_cudnn, Fact) and not spec_of(framework.name).brings_cuda:
         where = snapshot.system_cudnn.where
         places.append((snapshot.system_cudnn.value, (where, where, Origin.SYSTEM)))
-    parsed = ((versions.parse(text), place) for text, place in places)
-    return next(((version, *place) for version, place in parsed if version is not None), (_UNSTATED, "", "", None))
+    parsed = ((versions.parse_version(text), place) for text, place in places)
+    return next(((version, *place) for version, place in parsed if version is not None), (_UNSTATED_VERSION, "", "", None))
 
 
-def _code(uses: tuple[LibraryUse, ...]) -> EffectiveCode | Missing:
+def _code_of_files(uses: tuple[LibraryUse, ...]) -> EffectiveCode | Missing:
     """The code of the file with the most kernels; for cuDNN one of its sub-libraries, each read separately."""
     files = [use.file for use in uses if isinstance(use.file, LibraryFile) and isinstance(use.file.code, GpuCode)]
     found = [(file.path, file.code) for file in files if isinstance(file.code, GpuCode) and (file.code.sass or file.code.ptx)]
     if not found:
-        return _UNSTATED
-    path, code = max(found, key=lambda one: (_main(one[0]), len(one[1].sass) + len(one[1].ptx)))
+        return _UNSTATED_VERSION
+    path, code = max(found, key=lambda one: (_is_convolution_library(one[0]), len(one[1].sass) + len(one[1].ptx)))
     return EffectiveCode(sass=code.sass, ptx=code.ptx, where=path)
 
 
-def _main(path: str) -> bool:
+def _is_convolution_library(path: str) -> bool:
     """Whether this sub-library of cuDNN contains the precompiled convolutions."""
     name = path.rpartition("/")[2]
     return name.startswith(("libcudnn_engines_precompiled", "libcudnn_cnn_infer"))
 
 
-def with_code(found: Component, cuda: EffectiveCuda, snapshot: Snapshot, matrix: Matrix) -> Component:
+def component_with_code(found: CudaComponent, cuda: EffectiveCuda, snapshot: Snapshot, matrix: Matrix) -> CudaComponent:
     """A cuDNN with its GPU code, from its files or otherwise from the matrix; "9" alone, or what the build needs, gives an upper bound.
 
     The matrix has the published wheels of each platform, but not the build of a Jetson's system cuDNN. Where a text does not state the
@@ -201,12 +203,16 @@ def with_code(found: Component, cuda: EffectiveCuda, snapshot: Snapshot, matrix:
     major = cuda.version.major
     if not isinstance(found.code, Missing):
         loaded = found.loaded
-        return found if isinstance(loaded, Missing) else msgspec.structs.replace(found, code=counted(found.code, loaded, major, matrix))
+        return (
+            found
+            if isinstance(loaded, Missing)
+            else msgspec.structs.replace(found, code=code_that_counts(found.code, loaded, major, matrix))
+        )
     version = next((other for other in (found.loaded, found.wanted) if isinstance(other, Version)), None)
     jetson = isinstance(snapshot.host, Host) and snapshot.host.platform == Platform.JETSON
     if jetson and found.origin is not Origin.WHEEL:
         return found
-    platform = wheel_platform.name(snapshot.host, snapshot.python)
+    platform = wheel_platform.platform_name(snapshot.host, snapshot.python)
     if version is None or isinstance(found.loaded, Missing) or "." not in version.text:
         row = None
     elif platform or not wheel_platform.is_unstated(snapshot.host):
@@ -217,7 +223,7 @@ def with_code(found: Component, cuda: EffectiveCuda, snapshot: Snapshot, matrix:
     return found if code is None else msgspec.structs.replace(found, code=code)
 
 
-def unlike(wanted: Version, loaded: Version) -> str:
+def cudnn_difference(wanted: Version, loaded: Version) -> str:
     """How a cuDNN differs from the one a build needs: "major", "older", or "" if it will do.
 
     Minor versions of one major version are backwards compatible; patches do not count. TensorFlow, PyTorch and JAX compare this way too.
@@ -228,15 +234,17 @@ def unlike(wanted: Version, loaded: Version) -> str:
     return "older" if said and loaded.minor < wanted.minor else ""
 
 
-_STATIC = ("xgboost", "faiss-gpu")
+_STATICALLY_LINKED = ("xgboost", "faiss-gpu")
 """Packages whose libraries contain the CUDA runtime: they need none of its files. Read from the wheels of XGBoost 1.7.6, 2.1.1 and 3.4.1 and faiss-gpu 1.7.2."""
 
 
 def takes_system_cuda(framework: Framework, cuda: EffectiveCuda, stack: Stack | Missing) -> bool:
     """Return whether a build loads the system's CUDA, because nothing in its environment contains one."""
-    if spec_of(framework.name).brings_cuda or framework.distribution in _STATIC:
+    if spec_of(framework.name).brings_cuda or framework.distribution in _STATICALLY_LINKED:
         return False
-    return isinstance(stack, Missing) or not brings_runtime(stack, (f"{WHEELS['cudart']}-cu{cuda.version.major}", WHEELS["cudart"]))
+    return isinstance(stack, Missing) or not brings_runtime(
+        stack, (f"{WHEEL_NAMES['cudart']}-cu{cuda.version.major}", WHEEL_NAMES["cudart"])
+    )
 
 
 def brings_runtime(stack: Stack, names: tuple[str, ...]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.derive.specifiers import Requirement, below
+from gpudoctor.derive.specifiers import Requirement, is_below
 from gpudoctor.snapshot import Distribution
 
 
@@ -40,7 +40,7 @@ class Violation(msgspec.Struct, frozen=True):
     @property
     def older(self) -> bool:
         """Whether the installed version is older than required, not newer."""
-        return below(self.found.version, self.demand.requirement.specifier)
+        return is_below(self.found.version, self.demand.requirement.specifier)
 
 
 class RequirementClash(msgspec.Struct, frozen=True):

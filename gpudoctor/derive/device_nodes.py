@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gpudoctor.snapshot import DeviceNodes, Host, Missing, Node, is_absent
 
-CONTROL, UVM = "/dev/nvidiactl", "/dev/nvidia-uvm"
-_SHARED_BY_GPUS = (CONTROL, UVM, "/dev/dxg")
+CONTROL_FILE, UVM_FILE = "/dev/nvidiactl", "/dev/nvidia-uvm"
+_SHARED_BY_GPUS = (CONTROL_FILE, UVM_FILE, "/dev/dxg")
 
 
 def is_gpu_node(path: str) -> bool:
@@ -23,7 +23,7 @@ def is_plain_file(node: Node) -> bool:
     return is_absent(node.major)
 
 
-def withheld(node: Node, host: Host | Missing) -> bool:
+def is_withheld(node: Node, host: Host | Missing) -> bool:
     """Whether the kernel refuses a device file that the permission bits allow.
 
     The kernel's answer to access(2) includes device control groups, which container runtimes and schedulers use to deny what they did not
@@ -40,7 +40,7 @@ def withheld(node: Node, host: Host | Missing) -> bool:
     return mode >> shift & 0o6 == 0o6
 
 
-def all_withheld(nodes: DeviceNodes | Missing, host: Host | Missing) -> bool:
+def are_all_withheld(nodes: DeviceNodes | Missing, host: Host | Missing) -> bool:
     """Whether GPUs have device files and the kernel refuses every one of them in this way."""
     own = [node for node in nodes.nodes if is_gpu_node(node.path)] if isinstance(nodes, DeviceNodes) else []
-    return bool(own) and all(withheld(node, host) for node in own)
+    return bool(own) and all(is_withheld(node, host) for node in own)

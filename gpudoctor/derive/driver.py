@@ -22,7 +22,7 @@ class Driver(msgspec.Struct, frozen=True):
     """Whether libcuda is newer than the driver's branch, as that of a cuda-compat package (forward compatibility)."""
 
 
-def _stated(snapshot: Snapshot) -> list[tuple[str, str]]:
+def _stated_versions(snapshot: Snapshot) -> list[tuple[str, str]]:
     """Every place that states the driver's version, the one that programs use first."""
     found = []
     if isinstance(snapshot.nvml, Nvml) and isinstance(snapshot.nvml.driver_version, str):
@@ -37,7 +37,7 @@ def _cuda_served(snapshot: Snapshot, version: Version, matrix: Matrix) -> tuple[
     places = ((snapshot.libcuda, "cuDriverGetVersion"), (snapshot.libcuda_unmasked, "cuDriverGetVersion"), (snapshot.nvml, "NVML"))
     for section, where in places:
         if isinstance(section, Libcuda | Nvml) and isinstance(section.cuda_served, str):
-            parsed = versions.parse(section.cuda_served)
+            parsed = versions.parse_version(section.cuda_served)
             if parsed is not None:
                 return parsed, "--cuda-compat" if snapshot.origin == SUPPOSED else where
     branch = matrix.driver(version)
@@ -46,26 +46,26 @@ def _cuda_served(snapshot: Snapshot, version: Version, matrix: Matrix) -> tuple[
     return Missing(Cause.NOT_STATED, f"neither libcuda nor NVML reported which CUDA driver {version} supports"), ""
 
 
-def _is_forward(served: Version | Missing, version: Version, matrix: Matrix) -> bool:
+def _is_forward_compatible(served: Version | Missing, version: Version, matrix: Matrix) -> bool:
     branch = matrix.driver(version)
     own = branch.cuda_served if branch is not None else None
     return own is not None and isinstance(served, Version) and served[:2] > own[:2]
 
 
-def driver(snapshot: Snapshot, matrix: Matrix) -> Driver | Missing:
+def loaded_driver(snapshot: Snapshot, matrix: Matrix) -> Driver | Missing:
     """The driver, or why its version is unknown."""
-    for text, where in _stated(snapshot):
-        version = versions.parse(text)
+    for text, where in _stated_versions(snapshot):
+        version = versions.parse_version(text)
         if version is not None:
             served, cuda_where = _cuda_served(snapshot, version, matrix)
-            return Driver(version, where, served, cuda_where, forward=_is_forward(served, version, matrix))
+            return Driver(version, where, served, cuda_where, forward=_is_forward_compatible(served, version, matrix))
     for section in (snapshot.kernel_driver, snapshot.nvml):
         if isinstance(section, Missing) and section.cause is not Cause.ABSENT:
             return section
     return Missing(Cause.ABSENT, "no loaded NVIDIA driver states its version")
 
 
-def library_release(nvml: Nvml | Missing) -> str:
+def driver_release_of_nvml(nvml: Nvml | Missing) -> str:
     """The driver version of libnvidia-ml, from NVML's own version: CUDA's major, a dot, the driver ("12.550.163.01"). Empty if unknown."""
     if isinstance(nvml, Missing) or isinstance(nvml.nvml_version, Missing):
         return ""

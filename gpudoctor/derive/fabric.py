@@ -6,8 +6,8 @@ from gpudoctor import versions
 from gpudoctor.derive.gpus import Gpu
 from gpudoctor.snapshot import Fabric, Missing, NvmlGpu, Pci
 
-_TRUE = 1
-_FLAWS = (
+_YES = 1
+_HEALTH_FLAWS = (
     (0, 0x3, "reduced bandwidth"),
     (2, 0x3, "route recovery in progress"),
     (4, 0x3, "unhealthy route"),
@@ -15,8 +15,8 @@ _FLAWS = (
 )
 """Shift and width of the three-valued parts of NVML's health mask (NVML_GPU_FABRIC_HEALTH_MASK_*): 1 is yes, 2 no, 0 not supported."""
 _RECOVERY_SHIFTS = {2, 6}
-_RECOVERIES = {words for shift, _, words in _FLAWS if shift in _RECOVERY_SHIFTS}
-_CONFIGURATION = 8, 0xF
+_RECOVERIES = {words for shift, _, words in _HEALTH_FLAWS if shift in _RECOVERY_SHIFTS}
+_CONFIGURATION_BITS = 8, 0xF
 INCOMPATIBLE_FIRMWARE = 6
 CONFIGURATIONS = {
     2: "wrong system GUID",
@@ -30,9 +30,9 @@ CONFIGURATIONS = {
 """NVML_GPU_FABRIC_HEALTH_MASK_INCORRECT_CONFIGURATION_*; 1 is right, 0 not supported."""
 SET_ON_SWITCHES = {2, 3, 4, 7}
 """The codes whose cause is on the switches: system, chassis, partition and location."""
-_FIFTH = versions.parse("5.0")
-_BLACKWELL = versions.parse("10.0")
-_RACKS = ("GB200", "GB300")
+_NVLINK_5 = versions.parse_version("5.0")
+_BLACKWELL = versions.parse_version("10.0")
+_RACK_NAMES = ("GB200", "GB300")
 """In the names of GPUs whose NVSwitches, and the fabric manager, are in separate trays."""
 
 
@@ -42,49 +42,49 @@ def fabric_of(gpu: Gpu) -> Fabric | None:
     return state if isinstance(state, Fabric) and state.state != "not-supported" else None
 
 
-def switches(pci: Pci | Missing) -> int:
+def nvswitch_count(pci: Pci | Missing) -> int:
     """The number of NVSwitches on the PCI bus: NVIDIA bridges of class 0680. NVLink 5 switches are managed through InfiniBand and are not there."""
     devices = pci.devices if isinstance(pci, Pci) else ()
     return sum(device.is_nvswitch for device in devices)
 
 
-def fifth(gpu: Gpu) -> bool:
+def has_nvlink_5(gpu: Gpu) -> bool:
     """Whether a GPU has NVLink 5 or newer, by its active links or otherwise its generation."""
     if not isinstance(gpu.nvml, NvmlGpu):
         return False
-    link = versions.parse(gpu.nvml.nvlink_version) if isinstance(gpu.nvml.nvlink_version, str) else None
-    if link is not None and _FIFTH is not None:
-        return link >= _FIFTH
-    capability = versions.parse(gpu.nvml.compute_capability) if isinstance(gpu.nvml.compute_capability, str) else None
+    link = versions.parse_version(gpu.nvml.nvlink_version) if isinstance(gpu.nvml.nvlink_version, str) else None
+    if link is not None and _NVLINK_5 is not None:
+        return link >= _NVLINK_5
+    capability = versions.parse_version(gpu.nvml.compute_capability) if isinstance(gpu.nvml.compute_capability, str) else None
     return capability is not None and _BLACKWELL is not None and capability >= _BLACKWELL
 
 
-def in_rack(gpu: Gpu) -> bool:
+def is_in_rack(gpu: Gpu) -> bool:
     """Whether this GPU is in an NVL72 rack, whose nodes run no fabric manager."""
-    return isinstance(gpu.name, str) and any(word in gpu.name for word in _RACKS)
+    return isinstance(gpu.name, str) and any(word in gpu.name for word in _RACK_NAMES)
 
 
-def _health(fabric: Fabric) -> int:
+def _health_mask(fabric: Fabric) -> int:
     return fabric.health if isinstance(fabric.health, int) else 0
 
 
-def configuration(fabric: Fabric) -> int:
+def configuration_code(fabric: Fabric) -> int:
     """NVML's code for what is wrong with the configuration, a key of CONFIGURATIONS; 0 or 1 where nothing is."""
-    shift, width = _CONFIGURATION
-    return _health(fabric) >> shift & width
+    shift, width = _CONFIGURATION_BITS
+    return _health_mask(fabric) >> shift & width
 
 
-def recovering(fabric: Fabric) -> bool:
+def is_recovering(fabric: Fabric) -> bool:
     """Whether all that is wrong is a recovery in progress."""
-    found = flaws(fabric)
+    found = fabric_flaws(fabric)
     return bool(found) and set(found) <= _RECOVERIES
 
 
-def flaws(fabric: Fabric) -> tuple[str, ...]:
+def fabric_flaws(fabric: Fabric) -> tuple[str, ...]:
     """What NVML says is wrong with a GPU's fabric connection; empty where nothing is, or the driver does not report it."""
-    mask = _health(fabric)
-    found = [words for shift, width, words in _FLAWS if mask >> shift & width == _TRUE]
-    wrong = configuration(fabric)
+    mask = _health_mask(fabric)
+    found = [words for shift, width, words in _HEALTH_FLAWS if mask >> shift & width == _YES]
+    wrong = configuration_code(fabric)
     if wrong > 1:
         found.append(f"incorrect configuration ({CONFIGURATIONS.get(wrong, f'code {wrong}')})")
     if not found and fabric.summary in {"unhealthy", "limited-capacity"}:

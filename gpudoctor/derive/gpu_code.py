@@ -14,7 +14,7 @@ from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.driver import Driver
 from gpudoctor.derive.gpus import Gpu
 from gpudoctor.matrix import CudaRelease, Fault, FrameworkRelease, Matrix
-from gpudoctor.matrix.cite import cited
+from gpudoctor.matrix.citations import citation
 from gpudoctor.snapshot import Cause, CudaDevice, Framework, FrameworkLibraries, GpuCode, Libraries, Missing, NvmlGpu
 from gpudoctor.versions import Version
 
@@ -29,11 +29,11 @@ class Fit(str, enum.Enum):
     UNKNOWN = "unknown"
 
 
-COMPILED_WHERE_IT_RUNS = ("cupy-cuda", "rmm-cu", "cucim-cu", "raft-dask-cu")
+RUNTIME_COMPILED_PREFIXES = ("cupy-cuda", "rmm-cu", "cucim-cu", "raft-dask-cu")
 """Name prefixes of distributions that compile their kernels for the GPU at run time, with NVRTC: https://docs.cupy.dev/en/stable/user_guide/kernel.html, or have none."""
 PTX_FAULTS = ("ptx-refused", "ptx-computes-wrong")
 """The faults of a release whose PTX is no code for some GPUs."""
-LACKS = (Fit.TOO_OLD, Fit.TOO_NEW)
+UNSUPPORTED_FITS = (Fit.TOO_OLD, Fit.TOO_NEW)
 
 
 class Code(Protocol):
@@ -67,7 +67,7 @@ class EffectiveCode(msgspec.Struct, frozen=True, kw_only=True):
     def text(self) -> str:
         """For a person: "sm_80 sm_90, PTX compute_90"."""
         if self.sass is not None or (self.least is None and self.most is None):
-            return spelt(self)
+            return code_text(self)
         return (
             f"code for compute capability {self.least} and newer at most"
             if self.most is None
@@ -83,7 +83,7 @@ class Architecture(msgspec.Struct, frozen=True):
     suffix: str
 
 
-class Meeting(msgspec.Struct, frozen=True):
+class GpuFit(msgspec.Struct, frozen=True):
     """One GPU and how a framework's code fits it."""
 
     gpu: Gpu
@@ -93,30 +93,30 @@ class Meeting(msgspec.Struct, frozen=True):
     @property
     def capability_or_missing(self) -> Version | Missing:
         """The GPU's compute capability, or why it is unknown."""
-        return unread_capability(self.gpu) if self.capability is None else self.capability
+        return missing_capability(self.gpu) if self.capability is None else self.capability
 
 
-class Meetings(tuple[Meeting, ...]):
+class GpuFits(tuple[GpuFit, ...]):
     """How a framework's code fits every GPU that its programs may use."""
 
     __slots__ = ()
 
-    def lacking(self, fit: Fit) -> tuple[Meeting, ...]:
+    def lacking(self, fit: Fit) -> tuple[GpuFit, ...]:
         """The GPUs with one kind of fit."""
         return tuple(meeting for meeting in self if meeting.fit is fit)
 
-    def leave_one(self, lost: Iterable[Meeting]) -> bool:
+    def leaves_usable_gpu(self, lost: Iterable[GpuFit]) -> bool:
         """Whether a GPU remains that is not among the lost ones and that the code may fit."""
         gone = {meeting.gpu.key for meeting in lost}
-        return any(meeting.gpu.key not in gone and meeting.fit not in LACKS for meeting in self)
+        return any(meeting.gpu.key not in gone and meeting.fit not in UNSUPPORTED_FITS for meeting in self)
 
     @property
-    def none_left(self) -> bool:
+    def is_unfit_everywhere(self) -> bool:
         """Whether the code is known not to run on any GPU."""
-        return bool(self) and all(meeting.fit in LACKS for meeting in self)
+        return bool(self) and all(meeting.fit in UNSUPPORTED_FITS for meeting in self)
 
 
-_INTEGRATED = {(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)}
+_INTEGRATED_CAPABILITIES = {(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)}
 """Compute capabilities of Jetson's and DRIVE's GPUs. Machine code of a lower minor version is only guaranteed to run on other GPUs, neither
 on nor from these: CUDA C++ Programming Guide, "Binary Compatibility"."""
 
@@ -126,7 +126,7 @@ _BEFORE_PARALLEL_GENERATIONS = (10, 0)
 
 
 @functools.cache
-def architecture(word: str) -> Architecture | None:
+def parse_architecture(word: str) -> Architecture | None:
     """The architecture that a word names; None if it names none."""
     prefix, _, digits = word.partition("_")
     suffix = digits[-1:] if digits[-1:] in {"a", "f"} else ""
@@ -136,8 +136,8 @@ def architecture(word: str) -> Architecture | None:
     return Architecture(int(number[:-1]), int(number[-1]), suffix)
 
 
-def _architectures_in(words: Iterable[str]) -> list[Architecture]:
-    return [found for word in words if (found := architecture(word)) is not None]
+def _parsed_architectures(words: Iterable[str]) -> list[Architecture]:
+    return [found for word in words if (found := parse_architecture(word)) is not None]
 
 
 def _runs_natively(code: Architecture, place: tuple[int, int]) -> bool | None:
@@ -146,17 +146,17 @@ def _runs_natively(code: Architecture, place: tuple[int, int]) -> bool | None:
         return True
     if code.suffix == "a" or code.major != place[0] or code.minor > place[1]:
         return False
-    return None if _INTEGRATED & {place, (code.major, code.minor)} else True
+    return None if _INTEGRATED_CAPABILITIES & {place, (code.major, code.minor)} else True
 
 
-def _compiles(code: Architecture, place: tuple[int, int]) -> bool:
+def _is_compilable(code: Architecture, place: tuple[int, int]) -> bool:
     """Whether PTX can be compiled for a GPU of this compute capability, whatever the driver."""
     if code.suffix:
         return _runs_natively(code, place) is True
     return (code.major, code.minor) <= place
 
 
-def _outside(code: Code, place: tuple[int, int]) -> Fit | None:
+def _fit_outside_bounds(code: Code, place: tuple[int, int]) -> Fit | None:
     """Return how code lacks a GPU beyond what is known of it at most; None if it may have code for it."""
     if not isinstance(code, EffectiveCode):
         return None
@@ -165,29 +165,29 @@ def _outside(code: Code, place: tuple[int, int]) -> Fit | None:
     return Fit.TOO_NEW if code.most is not None and place[0] > code.most.major else None
 
 
-def runs(code: Code, capability: Version) -> Fit:
+def fit_of_code(code: Code, capability: Version) -> Fit:
     """How `code` fits a GPU. PTX counts if some driver can compile it; whether this driver is new enough is another question."""
     place = (capability.major, capability.minor)
-    outside = _outside(code, place)
+    outside = _fit_outside_bounds(code, place)
     if outside is not None:
         return outside
     if code.sass is None or not (code.sass or code.ptx):
         return Fit.UNKNOWN
-    natively = [_runs_natively(one, place) for one in _architectures_in(code.sass)]
+    natively = [_runs_natively(one, place) for one in _parsed_architectures(code.sass)]
     if True in natively:
         return Fit.NATIVE
-    portable = _architectures_in(code.ptx or ())
-    if any(_compiles(one, place) for one in portable):
+    portable = _parsed_architectures(code.ptx or ())
+    if any(_is_compilable(one, place) for one in portable):
         return Fit.PTX
     if code.ptx is None or None in natively:
         return Fit.UNKNOWN
-    built_for = [(one.major, one.minor) for one in (*_architectures_in(code.sass), *portable)]
+    built_for = [(one.major, one.minor) for one in (*_parsed_architectures(code.sass), *portable)]
     later = [one for one in built_for if one > place]
     left_out = any(one[0] == place[0] or place < _BEFORE_PARALLEL_GENERATIONS for one in later)  # 6.1 by a build for 5.0 and 7.0
     return Fit.TOO_NEW if any(one <= place for one in built_for) and not left_out else Fit.TOO_OLD
 
 
-def compiles(driver: Driver, cuda: EffectiveCuda, matrix: Matrix) -> bool | Missing:
+def compiles_ptx(driver: Driver, cuda: EffectiveCuda, matrix: Matrix) -> bool | Missing:
     """Whether a driver compiles a build's PTX: the PTX version of the driver's CUDA must be at least that of the build's."""
     served = driver.cuda_served
     if isinstance(served, Missing) or served[:2] >= cuda.version[:2]:
@@ -196,23 +196,23 @@ def compiles(driver: Driver, cuda: EffectiveCuda, matrix: Matrix) -> bool | Miss
     return mine is not None and theirs is not None and bool(mine.ptx_isa and theirs.ptx_isa and mine.ptx_isa >= theirs.ptx_isa)
 
 
-def spelt(code: Code) -> str:
+def code_text(code: Code) -> str:
     """Code for a person: "sm_80 sm_90, PTX compute_90"."""
     machine = "machine code not known" if code.sass is None else " ".join(code.sass) or "no machine code"
     portable = "PTX not known" if code.ptx is None else f"PTX {' '.join(code.ptx)}" if code.ptx else "no PTX"
     return f"{machine}, {portable}"
 
 
-def capability(gpu: Gpu, matrix: Matrix) -> Version | None:
+def compute_capability(gpu: Gpu, matrix: Matrix) -> Version | None:
     """A GPU's compute capability, by the driver or otherwise by its name."""
     for layer in (gpu.nvml, gpu.cuda, gpu.cuda_unmasked):
         if isinstance(layer, NvmlGpu | CudaDevice) and isinstance(layer.compute_capability, str):
-            return versions.parse(layer.compute_capability)
+            return versions.parse_version(layer.compute_capability)
     product = matrix.gpu(gpu.name) if isinstance(gpu.name, str) else None
     return product.compute_capability if product else None
 
 
-def unread_capability(gpu: Gpu) -> Missing:
+def missing_capability(gpu: Gpu) -> Missing:
     """Why a GPU's compute capability is unknown."""
     unread = gpu.nvml.compute_capability if isinstance(gpu.nvml, NvmlGpu) else gpu.nvml
     return unread if isinstance(unread, Missing) else Missing(Cause.FAILED, f"{gpu.label}: {unread}")
@@ -226,8 +226,8 @@ def effective_code(
     If its CUDA is known but not all of its code, the releases in `compilers` set a bound: there is no code for GPUs that none of their compilers
     supports.
     """
-    compiled = _by_compiler(framework, compilers)
-    said = [found for found in (_by_files(framework, libraries), _by_itself(framework), _by_matrix(row)) if found is not None]
+    compiled = _code_by_compiler(framework, compilers)
+    said = [found for found in (_code_by_files(framework, libraries), _code_by_build(framework), _code_by_matrix(row)) if found is not None]
     said = said or [found for found in (compiled,) if found is not None]
     if not said:
         return Missing(Cause.NOT_STATED, f"no source states which GPUs {framework.distribution or framework.name} has kernels for")
@@ -241,43 +241,43 @@ def _differs(code: EffectiveCode, other: EffectiveCode) -> bool:
     return any(mine is not None and theirs is not None and set(mine) != set(theirs) for mine, theirs in pairs)
 
 
-def xray(framework: Framework, libraries: Libraries | Missing) -> FrameworkLibraries | None:
+def xray_of_framework(framework: Framework, libraries: Libraries | Missing) -> FrameworkLibraries | None:
     """The X-ray of a framework; None if there is none."""
     found = () if isinstance(libraries, Missing) else libraries.frameworks
     return next((one for one in found if one.framework == framework.name), None)
 
 
-def _by_files(framework: Framework, libraries: Libraries | Missing) -> EffectiveCode | None:
-    seen = xray(framework, libraries)
+def _code_by_files(framework: Framework, libraries: Libraries | Missing) -> EffectiveCode | None:
+    seen = xray_of_framework(framework, libraries)
     if seen is None or not isinstance(seen.code, GpuCode):
         return None
     return EffectiveCode(sass=seen.code.sass, ptx=seen.code.ptx, where=seen.code_where or "fat binaries of its libraries")
 
 
-def _by_itself(framework: Framework) -> EffectiveCode | None:
+def _code_by_build(framework: Framework) -> EffectiveCode | None:
     """The build's own list, where sm_60 is machine code and compute_90 machine code and PTX."""
     words = framework.architectures if isinstance(framework.architectures, tuple) else ()
-    if not words or any(architecture(word) is None for word in words):
+    if not words or any(parse_architecture(word) is None for word in words):
         return None
     portable = tuple(word for word in words if word.startswith("compute_"))
     machine = tuple(word.replace("compute_", "sm_") for word in words)
     return EffectiveCode(sass=machine, ptx=portable, where="its build_info (cuda_compute_capabilities)")
 
 
-def _by_matrix(row: FrameworkRelease | None) -> EffectiveCode | None:
+def _code_by_matrix(row: FrameworkRelease | None) -> EffectiveCode | None:
     if row is None or row.sass is None:
         return None
-    return EffectiveCode(sass=row.sass, ptx=row.ptx, where=cited(row.source, f"{row.distribution} {row.release}"))
+    return EffectiveCode(sass=row.sass, ptx=row.ptx, where=citation(row.source, f"{row.distribution} {row.release}"))
 
 
-def _by_compiler(framework: Framework, releases: tuple[CudaRelease, ...]) -> EffectiveCode | None:
+def _code_by_compiler(framework: Framework, releases: tuple[CudaRelease, ...]) -> EffectiveCode | None:
     """What the compilers of these CUDA releases can produce: all of it if compiled at run time, otherwise at most that."""
-    told = [(row, _architectures_in(row.sass)) for row in releases if row.sass]
+    told = [(row, _parsed_architectures(row.sass)) for row in releases if row.sass]
     if not told:
         return None
     newest, made = told[-1]
-    where = cited(newest.source, f"the compiler of CUDA {newest.release.short}")
-    runtime = framework.distribution.startswith(COMPILED_WHERE_IT_RUNS)
+    where = citation(newest.source, f"the compiler of CUDA {newest.release.short}")
+    runtime = framework.distribution.startswith(RUNTIME_COMPILED_PREFIXES)
     least = min((one.major, one.minor) for _, every in told[-1 if runtime else 0 :] for one in every)
     top = max((one.major, one.minor) for one in made)
     return EffectiveCode(
@@ -288,18 +288,22 @@ def _by_compiler(framework: Framework, releases: tuple[CudaRelease, ...]) -> Eff
     )
 
 
-def meetings(code: EffectiveCode, gpus: Iterable[Gpu], matrix: Matrix, faults: tuple[Fault, ...] = ()) -> Meetings:
+def gpu_fits(code: EffectiveCode, gpus: Iterable[Gpu], matrix: Matrix, faults: tuple[Fault, ...] = ()) -> GpuFits:
     """How the code fits each GPU that is neither bound to vfio-pci nor hidden by CUDA_VISIBLE_DEVICES.
 
     `faults` are the release's: PTX that a driver refuses, or that computes wrong there, does not count.
     """
-    used = (gpu for gpu in gpus if not gpu.set_aside and not (isinstance(gpu.cuda, Missing) and isinstance(gpu.cuda_unmasked, CudaDevice)))
-    found = ((gpu, capability(gpu, matrix)) for gpu in used)
-    return Meetings(Meeting(gpu, known, fit_with_faults(code, known, faults) if known else Fit.UNKNOWN) for gpu, known in found)
+    used = (
+        gpu
+        for gpu in gpus
+        if not gpu.is_passed_through and not (isinstance(gpu.cuda, Missing) and isinstance(gpu.cuda_unmasked, CudaDevice))
+    )
+    found = ((gpu, compute_capability(gpu, matrix)) for gpu in used)
+    return GpuFits(GpuFit(gpu, known, fit_with_faults(code, known, faults) if known else Fit.UNKNOWN) for gpu, known in found)
 
 
 def fit_with_faults(code: Code, capability: Version, faults: tuple[Fault, ...]) -> Fit:
     """Return how code meets a GPU, given the known faults of its release: PTX that fails on a GPU is no code for it."""
-    fit = runs(code, capability)
+    fit = fit_of_code(code, capability)
     refused = any(fault.fault in PTX_FAULTS and fault.oldest_capability and capability >= fault.oldest_capability for fault in faults)
     return Fit.TOO_NEW if fit is Fit.PTX and refused else fit

@@ -9,17 +9,17 @@ from typing import Annotated
 import msgspec
 
 from gpudoctor.derive.cudnn_code import fit_of_release
-from gpudoctor.derive.gpu_code import Fit, runs
+from gpudoctor.derive.gpu_code import Fit, fit_of_code
 from gpudoctor.frameworks import CATALOGUE, FrameworkSpec
 from gpudoctor.matrix import GpuProduct, Matrix
 from gpudoctor.matrix.rows import TorchBuild
-from gpudoctor.matrix.tables import DRIVERS, RELEASES, TORCH_BUILDS
+from gpudoctor.matrix.tables import DRIVERS, RELEASE_TABLES, TORCH_BUILDS
 from gpudoctor.schema_fields import means
 from gpudoctor.versions import Version
 
-PLATFORM = "linux_x86_64"
+WHEEL_PLATFORM = "linux_x86_64"
 KERNELS, PTX, NONE, UNKNOWN = "kernels", "ptx", "none", "unknown"
-_CODE = {Fit.NATIVE: KERNELS, Fit.PTX: PTX, Fit.TOO_OLD: NONE, Fit.TOO_NEW: NONE, Fit.UNKNOWN: UNKNOWN}
+_CODE_BY_FIT = {Fit.NATIVE: KERNELS, Fit.PTX: PTX, Fit.TOO_OLD: NONE, Fit.TOO_NEW: NONE, Fit.UNKNOWN: UNKNOWN}
 
 
 class Releases(msgspec.Struct, frozen=True):
@@ -45,52 +45,52 @@ class GpuSupport(msgspec.Struct, frozen=True):
     suitability: Annotated[str, means("What the GPU is enough for, in a phrase; empty if its memory is not known.")] = ""
 
 
-def support(product: GpuProduct, matrix: Matrix, suitability: str) -> GpuSupport:
+def support_for_product(product: GpuProduct, matrix: Matrix, suitability: str) -> GpuSupport:
     """Return what supports a GPU, by its compute capability."""
     oldest, newest = matrix.branches_for(product.compute_capability)
     branches = matrix.rows(DRIVERS)
     sources = {source: None for row in branches if row.branch in {oldest, newest} for source in row.source}
-    wheels = [] if product.kind == "jetson" else list(_wheels(product.compute_capability, matrix, sources))
+    wheels = [] if product.kind == "jetson" else list(_wheel_ranges(product.compute_capability, matrix, sources))
     dropped = newest is not None and newest < branches[-1].branch
-    return GpuSupport(oldest, newest, dropped, PLATFORM, tuple(wheels), tuple(sources), suitability)
+    return GpuSupport(oldest, newest, dropped, WHEEL_PLATFORM, tuple(wheels), tuple(sources), suitability)
 
 
-def _wheels(capability: Version, matrix: Matrix, sources: dict[str, None]) -> Iterator[Releases]:
+def _wheel_ranges(capability: Version, matrix: Matrix, sources: dict[str, None]) -> Iterator[Releases]:
     """Yield the releases of each framework; what names their code is added to `sources`."""
     for spec in CATALOGUE:
-        for distribution in _holders(spec):
-            rows = [row for row in matrix.releases(distribution, PLATFORM) if row.accelerator == "cuda"]
+        for distribution in _code_distributions(spec):
+            rows = [row for row in matrix.releases(distribution, WHEEL_PLATFORM) if row.accelerator == "cuda"]
             if any(row.sass is not None for row in rows):
                 sources.update(dict.fromkeys(source for row in rows for source in row.source))
-                yield from _in_ranges(distribution, "", ((str(row.release), fit_of_release(row, capability, matrix)) for row in rows))
+                yield from _release_ranges(distribution, "", ((str(row.release), fit_of_release(row, capability, matrix)) for row in rows))
         if spec.wheel_index:
-            yield from _builds(spec.distributions[0], capability, matrix, sources)
+            yield from _build_ranges(spec.distributions[0], capability, matrix, sources)
 
 
-def _holders(spec: FrameworkSpec) -> tuple[str, ...]:
+def _code_distributions(spec: FrameworkSpec) -> tuple[str, ...]:
     """Return the distributions that hold a framework's GPU code: itself or, for one with a plugin, the plugin's client."""
-    if spec.name not in RELEASES:
+    if spec.name not in RELEASE_TABLES:
         return ()
     return tuple(spec.plugin.client_for(major) for major in spec.plugin.majors) if spec.plugin else spec.distributions
 
 
-def _builds(distribution: str, capability: Version, matrix: Matrix, sources: dict[str, None]) -> Iterator[Releases]:
+def _build_ranges(distribution: str, capability: Version, matrix: Matrix, sources: dict[str, None]) -> Iterator[Releases]:
     """Yield the releases of each official build that the index does not have."""
-    rows = [row for row in matrix.rows(TORCH_BUILDS) if row.platform == PLATFORM]
+    rows = [row for row in matrix.rows(TORCH_BUILDS) if row.platform == WHEEL_PLATFORM]
     sources.update(dict.fromkeys(source for row in rows for source in row.source))
     for local in sorted({row.local for row in rows}):
-        yield from _in_ranges(
+        yield from _release_ranges(
             distribution,
             local,
-            ((str(row.release), _of_build(distribution, row, capability, matrix)) for row in rows if row.local == local),
+            ((str(row.release), _fit_of_build(distribution, row, capability, matrix)) for row in rows if row.local == local),
         )
 
 
-def _of_build(distribution: str, build: TorchBuild, capability: Version, matrix: Matrix) -> Fit:
+def _fit_of_build(distribution: str, build: TorchBuild, capability: Version, matrix: Matrix) -> Fit:
     row = matrix.resolve(distribution, f"{build.release}+{build.local}", build.platform).row
-    return runs(build, capability) if row is None else fit_of_release(row, capability, matrix)
+    return fit_of_code(build, capability) if row is None else fit_of_release(row, capability, matrix)
 
 
-def _in_ranges(distribution: str, build: str, fits: Iterable[tuple[str, Fit]]) -> Iterator[Releases]:
-    for code, group in groupby(fits, key=lambda pair: _CODE[pair[1]]):
+def _release_ranges(distribution: str, build: str, fits: Iterable[tuple[str, Fit]]) -> Iterator[Releases]:
+    for code, group in groupby(fits, key=lambda pair: _CODE_BY_FIT[pair[1]]):
         yield Releases(distribution, build, tuple(release for release, _ in group), code)

@@ -27,14 +27,14 @@ from gpudoctor.snapshot import (
     Status,
 )
 
-_INTEGRATED = ("5.3", "6.2", "7.2", "8.7", "10.1", "11.0", "12.1")
+_INTEGRATED_CAPABILITIES = ("5.3", "6.2", "7.2", "8.7", "10.1", "11.0", "12.1")
 """The compute capabilities of Jetson's and DRIVE's GPUs and of GB10, which no card has."""
-_NOT_THERE = Missing(Cause.ABSENT, "not listed")
+_NOT_LISTED = Missing(Cause.ABSENT, "not listed")
 _NOT_ON_PCI, _NOT_IN_NVML, _NOT_IN_CUDA = (
     Missing(Cause.ABSENT, f"{layer} does not list the GPU") for layer in ("the PCI bus", "NVML", "CUDA")
 )
 _NO_NODE = Missing(Cause.ABSENT, "the GPU has no device file")
-_Seen = TypeVar("_Seen", NvmlGpu, CudaDevice)
+_Listed = TypeVar("_Listed", NvmlGpu, CudaDevice)
 
 
 class Gpu(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +65,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
                 return layer.name
         if isinstance(self.proc, ProcGpu):
             return self.proc.model
-        return self.pci.name if isinstance(self.pci, PciDevice) and isinstance(self.pci.name, str) else _NOT_THERE
+        return self.pci.name if isinstance(self.pci, PciDevice) and isinstance(self.pci.name, str) else _NOT_LISTED
 
     @property
     def label(self) -> str:
@@ -86,7 +86,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     def assumed(self) -> bool:
         """Whether nothing is known of it: pasted text is about a GPU even if it names none."""
         said = self.nvml if isinstance(self.nvml, NvmlGpu) else None
-        unnamed = said is not None and all(_not_stated(fact) for fact in (said.address, said.name, said.compute_capability))
+        unnamed = said is not None and all(_is_not_stated(fact) for fact in (said.address, said.name, said.compute_capability))
         return unnamed and not isinstance(self.pci, PciDevice)
 
     @property
@@ -95,7 +95,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
         for layer in (self.nvml, self.proc):
             if not isinstance(layer, Missing) and isinstance(layer.minor, int):
                 return layer.minor
-        return _NOT_THERE
+        return _NOT_LISTED
 
     @property
     def integrated(self) -> bool:
@@ -103,24 +103,24 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
         layers = [layer for layer in (self.cuda, self.cuda_unmasked) if isinstance(layer, CudaDevice)]
         told = next((layer.integrated for layer in layers if isinstance(layer.integrated, bool)), None)
         known = [layer.compute_capability for layer in (*layers, self.nvml) if not isinstance(layer, Missing)]
-        return any(one in _INTEGRATED for one in known) if told is None else told
+        return any(one in _INTEGRATED_CAPABILITIES for one in known) if told is None else told
 
     @property
-    def set_aside(self) -> bool:
+    def is_passed_through(self) -> bool:
         """Bound to vfio-pci, for a virtual machine."""
         return isinstance(self.pci, PciDevice) and self.pci.driver == "vfio-pci"
 
 
-def _by_address(items: Iterable[_Seen]) -> dict[str, _Seen]:
+def _by_address(items: Iterable[_Listed]) -> dict[str, _Listed]:
     """The first of each address: MIG instances share their GPU's."""
-    found: dict[str, _Seen] = {}
+    found: dict[str, _Listed] = {}
     for item in items:
         if isinstance(item.address, str):
             found.setdefault(item.address, item)
     return found
 
 
-def _devices(section: Libcuda | Missing) -> tuple[dict[str, CudaDevice], Missing]:
+def _devices_by_address(section: Libcuda | Missing) -> tuple[dict[str, CudaDevice], Missing]:
     """The CUDA devices by address, and what is known of a GPU that is not among them."""
     if isinstance(section, Missing):
         return {}, section
@@ -129,7 +129,7 @@ def _devices(section: Libcuda | Missing) -> tuple[dict[str, CudaDevice], Missing
     return _by_address(section.devices), _NOT_IN_CUDA
 
 
-class _Join:
+class _GpuLayers:
     """The layers of one snapshot by PCI address."""
 
     def __init__(self, snapshot: Snapshot, site: Site) -> None:
@@ -149,28 +149,28 @@ class _Join:
         self.nvml = _by_address(listed)
         loads = snapshot.loads.gpus if isinstance(snapshot.loads, Loads) else ()
         self.under_load = {load.address: load.alarms for load in loads if load.alarms}
-        self.cuda, self.no_cuda = _devices(snapshot.libcuda)
+        self.cuda, self.no_cuda = _devices_by_address(snapshot.libcuda)
         self.unmasked, self.no_unmasked = (
-            (self.cuda, self.no_cuda) if _not_asked(snapshot.libcuda_unmasked) else _devices(snapshot.libcuda_unmasked)
+            (self.cuda, self.no_cuda) if _is_not_asked(snapshot.libcuda_unmasked) else _devices_by_address(snapshot.libcuda_unmasked)
         )
         if site.container:
-            self._forget_the_hosts()
+            self._drop_host_gpus()
         elif _is_whole_share(snapshot, listed):
-            self._forget_all_but(set())  # the control group limits NVML to the assigned GPUs, and the rest belong to other jobs
-        self._place_the_lost([gpu for gpu in listed if not isinstance(gpu.address, str)])
+            self._keep_only(set())  # the control group limits NVML to the assigned GPUs, and the rest belong to other jobs
+        self._place_lost_gpus([gpu for gpu in listed if not isinstance(gpu.address, str)])
 
-    def _forget_the_hosts(self) -> None:
+    def _drop_host_gpus(self) -> None:
         """In a container /sys shows all of the host's GPUs; keep those with a device node, or that NVML or CUDA can open."""
         given = {address for address, gpu in self.proc.items() if f"/dev/nvidia{gpu.minor}" in self.nodes}
-        self._forget_all_but(given)
+        self._keep_only(given)
 
-    def _forget_all_but(self, given: set[str]) -> None:
+    def _keep_only(self, given: set[str]) -> None:
         """Keep the GPUs that NVML or CUDA can open, and those at the given addresses."""
         ours = {*given, *self.nvml, *self.cuda, *self.unmasked}
         self.pci = {address: device for address, device in self.pci.items() if address in ours}
         self.proc = {address: gpu for address, gpu in self.proc.items() if address in ours}
 
-    def _place_the_lost(self, lost: list[NvmlGpu]) -> None:
+    def _place_lost_gpus(self, lost: list[NvmlGpu]) -> None:
         """NVML counts GPUs that it cannot open, without an address. It numbers by address, so they take the unclaimed ones in order."""
         bound = [address for address, device in self.pci.items() if device.driver == "nvidia"]
         unclaimed = sorted({*bound, *self.proc, *self.cuda, *self.unmasked} - set(self.nvml))
@@ -179,7 +179,7 @@ class _Join:
             self.nvml[key] = gpu
 
     def gpu(self, key: str) -> Gpu:
-        proc = self.proc.get(key, _NOT_THERE)
+        proc = self.proc.get(key, _NOT_LISTED)
         nvml = self.nvml.get(key, self.no_nvml)
         bare = Gpu(
             key=key,
@@ -197,11 +197,11 @@ class _Join:
         return iter(sorted({*self.pci, *self.proc, *self.nvml, *self.cuda, *self.unmasked}))
 
 
-def _not_stated(value: object) -> bool:
+def _is_not_stated(value: object) -> bool:
     return isinstance(value, Missing) and value.cause is Cause.NOT_STATED
 
 
-def _not_asked(value: object) -> bool:
+def _is_not_asked(value: object) -> bool:
     return isinstance(value, Missing) and value.cause is Cause.NOT_ASKED
 
 
@@ -214,13 +214,13 @@ def _is_whole_share(snapshot: Snapshot, listed: tuple[NvmlGpu, ...]) -> bool:
     return opened and len(listed) == len(share.gpus) and all(isinstance(gpu.address, str) for gpu in listed)
 
 
-def gpus(snapshot: Snapshot, site: Site) -> tuple[Gpu, ...]:
+def gpus_of_snapshot(snapshot: Snapshot, site: Site) -> tuple[Gpu, ...]:
     """Every GPU that any layer shows and that is this machine's (or this container's), by address."""
-    join = _Join(snapshot, site)
+    join = _GpuLayers(snapshot, site)
     return tuple(join.gpu(key) for key in join)
 
 
-def divided(hardware: tuple[Gpu, ...]) -> bool:
+def is_divided_by_mig(hardware: tuple[Gpu, ...]) -> bool:
     """Whether CUDA shows a MIG instance: a process then sees that one and no other GPU."""
     shown = (gpu.nvml for gpu in hardware if isinstance(gpu.cuda_unmasked, CudaDevice))
     return any(isinstance(nvml, NvmlGpu) and nvml.mig_enabled is True for nvml in shown)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gpudoctor.derive.cuda import EffectiveCuda
-from gpudoctor.derive.cuda_libraries import WHEELS
+from gpudoctor.derive.cuda_libraries import WHEEL_NAMES
 from gpudoctor.derive.packages import Stack
 from gpudoctor.derive.specifiers import Requirement
 from gpudoctor.frameworks import NVIDIA_PACKAGES
 from gpudoctor.snapshot import Asking, Damage, Distribution, FoundBy, LibraryUse, Missing, Place, is_absent
 
-DRIVER = "cuda"
+DRIVER_COMPONENT = "cuda"
 """The driver's own component, which the driver rules check."""
-PATH = "LD_LIBRARY_PATH"
-_IN_WHEEL_OF = {"cublaslt": "cublas"}
+LIBRARY_PATH = "LD_LIBRARY_PATH"
+_COMPONENT_OF_WHEEL = {"cublaslt": "cublas"}
 """The component whose wheel contains a library without a wheel of its own."""
-_WHEELS = {**WHEELS, "cupti": "nvidia-cuda-cupti"}
+_ALL_WHEEL_NAMES = {**WHEEL_NAMES, "cupti": "nvidia-cuda-cupti"}
 
 
 def is_lost(use: LibraryUse) -> bool:
@@ -34,14 +34,14 @@ def damaged_libraries(uses: Iterable[LibraryUse]) -> tuple[tuple[LibraryUse, Dam
     return tuple((use, use.damaged[0]) for use in uses if use.vital and isinstance(use.file, Missing) and use.damaged)
 
 
-def same_name(use: LibraryUse) -> tuple[Place, ...]:
+def places_of_same_name(use: LibraryUse) -> tuple[Place, ...]:
     """Files of exactly that name on disk outside the loader's path."""
     return tuple(place for place in use.elsewhere if place.path.rpartition("/")[2] == use.wanted)
 
 
-def copy_in_wheel(use: LibraryUse) -> str:
+def path_in_wheel(use: LibraryUse) -> str:
     """The file of exactly that name in one of NVIDIA's packages, outside the loader's path; empty if there is none."""
-    return next((place.path for place in same_name(use) if place.found_by is FoundBy.WHEEL), "")
+    return next((place.path for place in places_of_same_name(use) if place.found_by is FoundBy.WHEEL), "")
 
 
 def installed_wheels(
@@ -53,7 +53,7 @@ def installed_wheels(
     found = []
     for use in uses:
         component = component_of(use)
-        name = _WHEELS.get(component, f"nvidia-{component}")
+        name = _ALL_WHEEL_NAMES.get(component, f"nvidia-{component}")
         wheel = stack.distributions.get(f"{name}-cu{cuda.version.major}") or stack.distributions.get(name)
         if wheel is not None:
             found.append((use, wheel))
@@ -68,17 +68,17 @@ def required_wheels(
         return ()
     wanted = [demand.requirement for demand in stack.demands if demand.by.name == distribution]
     absent = {one.name: one for one in wanted if one.name.startswith(NVIDIA_PACKAGES) and one.name not in stack.distributions}
-    wheels = [_WHEELS.get(component, f"nvidia-{component}") for component in map(component_of, uses)]
+    wheels = [_ALL_WHEEL_NAMES.get(component, f"nvidia-{component}") for component in map(component_of, uses)]
     has_all = all(f"{wheel}-cu{cuda.version.major}" in absent or wheel in absent for wheel in wheels)
     return tuple(absent.values()) if has_all and wheels else ()
 
 
 def component_of(use: LibraryUse) -> str:
     """The component whose wheel contains a library."""
-    return _IN_WHEEL_OF.get(use.component, use.component)
+    return _COMPONENT_OF_WHEEL.get(use.component, use.component)
 
 
-def folder(path: str) -> str:
+def folder_of_file(path: str) -> str:
     """The folder of a file, without a RUNPATH's ".." parts."""
     parts: list[str] = []
     for part in path.split("/")[:-1]:

@@ -7,50 +7,52 @@ from functools import lru_cache
 
 import msgspec
 
-from gpudoctor.codes import LINK_WIDTHS, NvmlError
 from gpudoctor.derive.gpus import Gpu
 from gpudoctor.findings import Evidence
 from gpudoctor.snapshot import Cause, Missing, Nvml, NvmlGpu, PciDevice, Refusals, Status
+from gpudoctor.status_codes import LINK_WIDTHS, NvmlError
 
-_NVML = "libnvidia-ml.so.1"
+_NVML_LIBRARY = "libnvidia-ml.so.1"
 
 
 @lru_cache(maxsize=128)  # the ladder and several rules ask, and it walks through all of NVML's answers
-def off_the_bus(gpu: Gpu) -> tuple[Evidence, ...]:
+def off_bus_evidence(gpu: Gpu) -> tuple[Evidence, ...]:
     """Evidence that this GPU fell off the bus: NVML's "GPU is lost" to any call, or PCI registers that read as all ones."""
-    return (*_lost_by_nvml(gpu), *registers_of_ones(gpu))
+    return (*_nvml_loss_evidence(gpu), *all_ones_evidence(gpu))
 
 
-def unresponsive(gpu: Gpu) -> tuple[Evidence, ...]:
+def unresponsive_evidence(gpu: Gpu) -> tuple[Evidence, ...]:
     """Evidence that NVML barely reaches this GPU: interrupt trouble, or the same error from most calls."""
     if not isinstance(gpu.nvml, NvmlGpu):
         return ()
-    interrupts = tuple(Evidence("NVML", f"{alarm.code} {alarm.text}", _NVML) for alarm in alarms(gpu) if alarm.code == NvmlError.IRQ_ISSUE)
-    refusals = _mostly(gpu)
+    interrupts = tuple(
+        Evidence("NVML", f"{alarm.code} {alarm.text}", _NVML_LIBRARY) for alarm in gpu_alarms(gpu) if alarm.code == NvmlError.IRQ_ISSUE
+    )
+    refusals = _common_refusals(gpu)
     if refusals is None or refusals.code == NvmlError.NO_PERMISSION:
         return interrupts
-    return (*interrupts, Evidence("failed NVML calls", f"{refusals.times} of {refusals.asked} with error {refusals.code}", _NVML))
+    return (*interrupts, Evidence("failed NVML calls", f"{refusals.times} of {refusals.asked} with error {refusals.code}", _NVML_LIBRARY))
 
 
-def forbidden(gpu: Gpu) -> bool:
+def is_forbidden(gpu: Gpu) -> bool:
     """Whether NVML denies this user most queries about this GPU, which says nothing about the GPU."""
-    refusals = _mostly(gpu)
+    refusals = _common_refusals(gpu)
     return refusals is not None and refusals.code == NvmlError.NO_PERMISSION
 
 
-def _mostly(gpu: Gpu) -> Refusals | None:
+def _common_refusals(gpu: Gpu) -> Refusals | None:
     """The error that most NVML calls about an opened GPU returned; None if there is none."""
     refusals = gpu.nvml.refusals if isinstance(gpu.nvml, NvmlGpu) and isinstance(gpu.nvml.address, str) else None
     return refusals if isinstance(refusals, Refusals) and 2 * refusals.times > refusals.asked else None
 
 
-def alarms(gpu: Gpu) -> tuple[Status, ...]:
+def gpu_alarms(gpu: Gpu) -> tuple[Status, ...]:
     """NVML's errors about the GPU itself, from the examination and from training."""
     seen = gpu.nvml.alarms if isinstance(gpu.nvml, NvmlGpu) and isinstance(gpu.nvml.alarms, tuple) else ()
     return (*seen, *gpu.alarms_under_load)
 
 
-def lost_under_load(gpu: Gpu) -> bool:
+def is_lost_under_load(gpu: Gpu) -> bool:
     """Whether a GPU was lost during training: earlier results no longer count."""
     return any(status.code == NvmlError.GPU_IS_LOST for status in gpu.alarms_under_load)
 
@@ -61,16 +63,16 @@ def library_alarm(nvml: Nvml | Missing) -> str:
     return next((f"{status.code} {status.text}" for status in seen), "")
 
 
-def _lost_by_nvml(gpu: Gpu) -> Iterator[Evidence]:
+def _nvml_loss_evidence(gpu: Gpu) -> Iterator[Evidence]:
     if not isinstance(gpu.nvml, NvmlGpu):
         return
-    answer = next((f"{alarm.code} {alarm.text}" for alarm in alarms(gpu) if alarm.code == NvmlError.GPU_IS_LOST), "")
-    answer = answer or _lost_within(gpu.nvml)
+    answer = next((f"{alarm.code} {alarm.text}" for alarm in gpu_alarms(gpu) if alarm.code == NvmlError.GPU_IS_LOST), "")
+    answer = answer or _loss_reason(gpu.nvml)
     if answer:
-        yield Evidence("NVML", answer, _NVML)
+        yield Evidence("NVML", answer, _NVML_LIBRARY)
 
 
-def _lost_within(value: object) -> str:
+def _loss_reason(value: object) -> str:
     """The reason of the first missing value, at any depth, for which NVML lost the GPU; empty if there is none."""
     if isinstance(value, Missing):
         return value.reason if value.cause is Cause.LOST else ""
@@ -80,17 +82,17 @@ def _lost_within(value: object) -> str:
     elif isinstance(value, msgspec.Struct):
         parts = msgspec.structs.astuple(
             value
-        )  # not by name: to gpudoctor/changes/watch.py a field that is looked through is not one that is read
+        )  # not by name: to gpudoctor/changes/fields_read.py a field that is looked through is not one that is read
     for part in parts:
-        if type(part) not in _PLAIN and (reason := _lost_within(part)):
+        if type(part) not in _PLAIN_TYPES and (reason := _loss_reason(part)):
             return reason
     return ""
 
 
-_PLAIN = frozenset((int, str, float, bool))
+_PLAIN_TYPES = frozenset((int, str, float, bool))
 
 
-def registers_of_ones(gpu: Gpu) -> Iterator[Evidence]:
+def all_ones_evidence(gpu: Gpu) -> Iterator[Evidence]:
     """Evidence that reads from this GPU return only ones."""
     place = f"/sys/bus/pci/devices/{gpu.key}"
     if isinstance(gpu.pci, PciDevice):
@@ -103,5 +105,5 @@ def registers_of_ones(gpu: Gpu) -> Iterator[Evidence]:
     if isinstance(gpu.nvml, NvmlGpu):
         for width in (gpu.nvml.link_width, gpu.nvml.link_width_max):
             if isinstance(width, int) and width not in LINK_WIDTHS:
-                yield Evidence("PCIe link width", f"x{width}, not a valid width", _NVML)
+                yield Evidence("PCIe link width", f"x{width}, not a valid width", _NVML_LIBRARY)
                 break

@@ -9,7 +9,7 @@ import msgspec
 from gpudoctor.snapshot import FrameworkLibraries, LibraryFile, LibraryUse, Missing
 
 
-class Unexpected(msgspec.Struct, frozen=True):
+class UnexpectedLibrary(msgspec.Struct, frozen=True):
     """A library that was loaded from elsewhere."""
 
     use: LibraryUse
@@ -18,17 +18,17 @@ class Unexpected(msgspec.Struct, frozen=True):
     mapped: str
 
 
-def unexpected(seen: FrameworkLibraries, mapped: Iterable[str]) -> Iterator[Unexpected]:
+def unexpected_libraries(seen: FrameworkLibraries, mapped: Iterable[str]) -> Iterator[UnexpectedLibrary]:
     """The files that a process mapped instead of the predicted ones; what it has not opened yet does not count."""
     there = tuple(dict.fromkeys(mapped))
     for use in () if isinstance(seen.uses, Missing) else seen.uses:
-        expected = _real(use)
+        expected = _resolved_path(use)
         others = [path for path in there if _is_release_of(path, use.wanted)]
         if others and expected not in there:
-            yield Unexpected(use, expected, others[0])
+            yield UnexpectedLibrary(use, expected, others[0])
 
 
-def _real(use: LibraryUse) -> str:
+def _resolved_path(use: LibraryUse) -> str:
     if not isinstance(use.file, LibraryFile):
         return ""
     return use.file.real if isinstance(use.file.real, str) else use.file.path

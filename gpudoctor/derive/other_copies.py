@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.derive.cuda_libraries import WHEELS, Component, unlike
+from gpudoctor.derive.cuda_libraries import WHEEL_NAMES, CudaComponent, cudnn_difference
 from gpudoctor.derive.libraries import component_of
 from gpudoctor.snapshot import Asking, Cause, Fact, LibraryFile, LibraryUse, Missing
 from gpudoctor.versions import Version
@@ -15,7 +15,7 @@ from gpudoctor.versions import Version
 if TYPE_CHECKING:
     from gpudoctor.derive.views.framework import FrameworkView
 
-_STRICT = {"cudnn", "nccl"}
+_STRICT_COMPONENTS = {"cudnn", "nccl"}
 """Components that are compared with the build's however they are opened."""
 
 
@@ -40,7 +40,7 @@ class OtherCopy(msgspec.Struct, frozen=True, kw_only=True):
 
         An older minor version of other CUDA libraries usually works if they are opened by name.
         """
-        strict = self.use.component in _STRICT or self.use.asking is Asking.LINKED
+        strict = self.use.component in _STRICT_COMPONENTS or self.use.asking is Asking.LINKED
         return self.difference == "major" or (self.difference == "older" and strict)
 
 
@@ -54,13 +54,13 @@ class _Reference(msgspec.Struct, frozen=True):
     installed_where: str = ""
 
 
-def other_copy(framework: FrameworkView, use: LibraryUse, instead: str) -> OtherCopy | None:
+def copy_instead_of(framework: FrameworkView, use: LibraryUse, instead: str) -> OtherCopy | None:
     """The copy that `use` would load in place of `instead`; None if it would load none."""
     if not isinstance(use.file, LibraryFile):
         return None
     stated = use.file.version
-    version = versions.parse(stated.value) if isinstance(stated, Fact) else None
-    reference = _reference(framework, use)
+    version = versions.parse_version(stated.value) if isinstance(stated, Fact) else None
+    reference = _reference_version(framework, use)
     by_build = reference.built_with is not None
     return OtherCopy(
         use=use,
@@ -69,30 +69,30 @@ def other_copy(framework: FrameworkView, use: LibraryUse, instead: str) -> Other
         instead=instead,
         wanted=reference.built_with if by_build else reference.installed,
         wanted_where=reference.built_with_where if by_build else reference.installed_where,
-        difference=_difference(version, reference),
+        difference=_version_difference(version, reference),
     )
 
 
-def _reference(framework: FrameworkView, use: LibraryUse) -> _Reference:
+def _reference_version(framework: FrameworkView, use: LibraryUse) -> _Reference:
     name = component_of(use)
-    found = framework.component_or_missing(name) if name in WHEELS else None
-    if not isinstance(found, Component):
+    found = framework.component_or_missing(name) if name in WHEEL_NAMES else None
+    if not isinstance(found, CudaComponent):
         return _Reference()
     stack = framework.environment.stack_or_missing
     wheel = None if isinstance(stack, Missing) else stack.distributions.get(found.wheel)
     return _Reference(
         built_with=found.wanted if isinstance(found.wanted, Version) else None,
         built_with_where=found.wanted_where,
-        installed=versions.parse(wheel.version) if wheel else None,
+        installed=versions.parse_version(wheel.version) if wheel else None,
         installed_where=f"{wheel.name} in {wheel.where}" if wheel else "",
     )
 
 
-def _difference(version: Version | None, reference: _Reference) -> str:
+def _version_difference(version: Version | None, reference: _Reference) -> str:
     needed = reference.built_with if reference.built_with is not None else reference.installed
     if version is None or needed is None:
         return ""
-    graver = unlike(needed, version)
+    graver = cudnn_difference(needed, version)
     other = reference.installed if reference.installed is not None else needed
     parts = min(version.text.count("."), other.text.count("."), 2) + 1
     if graver or parts == 1:

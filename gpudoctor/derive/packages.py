@@ -12,10 +12,19 @@ from functools import cached_property
 from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.demands import Demand, RequirementClash, Violation
-from gpudoctor.derive.patches import by_a_patch, later_patches, source_of
-from gpudoctor.derive.specifiers import BESIDE, Requirement, contradict, holds, of_beside, of_extra, requirement, satisfies
+from gpudoctor.derive.patches import later_patches, patch_demands, source_of
+from gpudoctor.derive.specifiers import (
+    BESIDE_EXTRA,
+    Requirement,
+    are_contradictory,
+    is_of_extra,
+    marker_holds,
+    of_beside,
+    parse_requirement,
+    satisfies,
+)
 from gpudoctor.frameworks import CATALOGUE, FrameworkSpec, framework_of, stack_of
-from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved
+from gpudoctor.matrix import FrameworkRelease, MatchKind, Matrix
 from gpudoctor.matrix.rows import RequirementSpan
 from gpudoctor.matrix.tables import FAULTS
 from gpudoctor.snapshot import SUPPOSED, Distribution, Fact, Framework, Missing, Packages, Python, Snapshot
@@ -25,12 +34,12 @@ __all__ = ["Stack", "chosen_frameworks", "major", "source_of", "stack_of"]
 GPU_EXTRAS = ("with-cuda", "cuda", "cuda11", "cuda12", "cuda13", *(spec.gpu_extra for spec in CATALOGUE if spec.gpu_extra))
 """The extras that install CUDA. Metadata does not record which were requested; their bounds count if their packages are installed."""
 
-_SAME_FILES = ("nvidia-cudnn", "nvidia-nccl", "nvidia-nvshmem")
+_PACKAGES_SHARING_FILES = ("nvidia-cudnn", "nvidia-nccl", "nvidia-nvshmem")
 """Packages that install the same files for every CUDA version (read in the RECORD of their wheels)."""
 UNPUBLISHED = "unpublished"
 """The fault of a release that another one requires and the package index lacks."""
-DEBIANS_PACKAGES = "/usr/lib/python3/dist-packages"
-_USER = Distribution(name="you", version="", where="stated")
+DEBIAN_PACKAGES_FOLDER = "/usr/lib/python3/dist-packages"
+_USER_REQUEST = Distribution(name="you", version="", where="stated")
 
 
 class Stack:
@@ -39,7 +48,7 @@ class Stack:
     def __init__(self, snapshot: Snapshot, packages: Packages, matrix: Matrix) -> None:
         self.supposed = snapshot.origin == SUPPOSED
         """The environment is not installed yet, and an installer refuses contradictions."""
-        self.platform = wheel_platform.name(snapshot.host, snapshot.python)
+        self.platform = wheel_platform.platform_name(snapshot.host, snapshot.python)
         """The platform in the matrix's terms; empty if unknown."""
         self.python = minor_version(snapshot.python)
         """The interpreter's minor version, "3.11" or "3.14t"; empty if unknown."""
@@ -50,34 +59,37 @@ class Stack:
         self.of_unknown_release = frozenset((*packages.without_release, *(unread.what for unread in packages.unread)))
         self.selected = packages.selected
         """Only some of the environment's distributions are known."""
-        self.bounds = {wanted.name: Demand(_USER, wanted, _USER.where) for wanted in filter(None, map(requirement, packages.bounds))}
+        self.bounds = {
+            wanted.name: Demand(_USER_REQUEST, wanted, _USER_REQUEST.where)
+            for wanted in filter(None, map(parse_requirement, packages.bounds))
+        }
         """In an assumed environment, by name: what the user allows of packages whose release is unknown."""
-        self._environment = _environment(snapshot.python, self.platform)
+        self._environment = _marker_environment(snapshot.python, self.platform)
         self._found: dict[Distribution, FrameworkRelease | None] = {}
         self._possible: dict[str, tuple[list[Demand], list[Demand]]] = {}
         """By name, what a distribution may require, depending on extras, and what a later patch states for it."""
         self.distributions: dict[str, Distribution] = {}
-        for distribution in (*packages.distributions, *_named_only(snapshot.frameworks)):
+        for distribution in (*packages.distributions, *_frameworks_without_list(snapshot.frameworks)):
             self.distributions.setdefault(distribution.name, distribution)
 
     def row(self, distribution: Distribution) -> FrameworkRelease | None:
         """The matrix's row of exactly this release, for this platform, or for Linux if the platform is unknown."""
         if distribution not in self._found:
-            self._found[distribution] = self._row(distribution, self.platform or wheel_platform.LINUX)
+            self._found[distribution] = self._row(distribution, self.platform or wheel_platform.LINUX_X86_64)
         return self._found[distribution]
 
     def _row(self, distribution: Distribution, wheels: str) -> FrameworkRelease | None:
         found = self.matrix.resolve(distribution.name, distribution.version, wheels)
-        return found.row if found.how is Resolved.EXACT else None
+        return found.row if found.how is MatchKind.EXACT else None
 
     def elsewhere(self, distribution: Distribution) -> dict[str, FrameworkRelease]:
         """The matrix's rows of exactly this release on other platforms, by platform, Linux on x86_64 first: its metadata speaks for the others."""
         others = dict.fromkeys(
             row.platform
             for row in self.matrix.of_release(distribution.name, distribution.version) or self.matrix.releases(distribution.name)
-            if row.platform not in {self.platform, wheel_platform.ANY}
+            if row.platform not in {self.platform, wheel_platform.ANY_PLATFORM}
         )
-        ordered = sorted(others, key=lambda platform: platform != wheel_platform.LINUX)
+        ordered = sorted(others, key=lambda platform: platform != wheel_platform.LINUX_X86_64)
         rows = ((wheels, self._row(distribution, wheels)) for wheels in ordered)
         return {wheels: row for wheels, row in rows if row is not None}
 
@@ -118,13 +130,13 @@ class Stack:
     def _demands(self, distribution: Distribution, extras: tuple[str, ...]) -> list[Demand]:
         if distribution.name not in self._possible:
             lines, where = self._requires(distribution)
-            read = [found for line in lines if (found := requirement(line)) is not None]
+            read = [found for line in lines if (found := parse_requirement(line)) is not None]
             own = [Demand(distribution, found, where) for found in read]
             row = self.row(distribution) if stack_of(distribution.name) is not None and self.stated(distribution) else None
             later = () if row is None else later_patches(row, self.matrix)
-            self._possible[distribution.name] = own, list(by_a_patch(distribution, read, later))
+            self._possible[distribution.name] = own, list(patch_demands(distribution, read, later))
         own, of_a_patch = self._possible[distribution.name]
-        applying = (demand for demand in own if self._holds(demand.requirement.marker, extras) is True)
+        applying = (demand for demand in own if self._marker_holds(demand.requirement.marker, extras) is True)
         return [*(demand for demand in applying if not self._is_of_another_build(demand.requirement)), *of_a_patch]
 
     def _is_of_another_build(self, wanted: Requirement) -> bool:
@@ -133,13 +145,13 @@ class Stack:
             return False
         return wanted.name != (own := framework_of(wanted.name)) or any(framework_of(name) == own for name in self.distributions)
 
-    def _holds(self, marker: str, extras: tuple[str, ...]) -> bool | None:
+    def _marker_holds(self, marker: str, extras: tuple[str, ...]) -> bool | None:
         """Whether a marker holds; without a stated Python, with each that has wheels of everything."""
-        extras = (*extras, BESIDE)
-        found = holds(marker, self._environment, extras)
+        extras = (*extras, BESIDE_EXTRA)
+        found = marker_holds(marker, self._environment, extras)
         if found is not None or self.python or not self.supposed:
             return found
-        answers = {holds(marker, {**self._environment, **wheel_platform.python_markers(python)}, extras) for python in self._pythons}
+        answers = {marker_holds(marker, {**self._environment, **wheel_platform.python_markers(python)}, extras) for python in self._pythons}
         return answers.pop() if len(answers) == 1 else None
 
     @cached_property
@@ -152,13 +164,13 @@ class Stack:
         if isinstance(distribution.requires, tuple):
             return distribution.requires, f"the metadata of {distribution.name} in {distribution.where}"
         row = self.row(distribution) or next(iter(self.elsewhere(distribution).values()), None)  # usually the same metadata
-        return ((*row.requires, *self._others(row), *_compiled_for(row)), source_of(row)) if row is not None else ((), "")
+        return ((*row.requires, *self._others(row), *_numpy_requirement(row)), source_of(row)) if row is not None else ((), "")
 
     def _others(self, row: FrameworkRelease) -> Iterator[str]:
         """What a release requires of packages that bear on no GPU, if another one is stated or bounded too; an installed one trains with others, too."""
-        yield from (other.requirement for other in self._bearing_on_no_gpu(row) if other.package in self._shared)
+        yield from (other.requirement for other in self._other_requirements(row) if other.package in self._compared_packages)
 
-    def _bearing_on_no_gpu(self, row: FrameworkRelease) -> tuple[RequirementSpan, ...]:
+    def _other_requirements(self, row: FrameworkRelease) -> tuple[RequirementSpan, ...]:
         return self.matrix.other_requirements(row.distribution, row.release) if self.supposed else ()
 
     @cached_property
@@ -168,10 +180,10 @@ class Stack:
         return stated if len(stated) + len(self.bounds) > 1 else ()
 
     @cached_property
-    def _shared(self) -> frozenset[str]:
+    def _compared_packages(self) -> frozenset[str]:
         """The packages that are stated, those that several stated ones require, and those that lack a release that something requires."""
         rows = filter(None, map(self.row, self._several))
-        named = Counter(name for row in rows for name in {other.package for other in self._bearing_on_no_gpu(row)})
+        named = Counter(name for row in rows for name in {other.package for other in self._other_requirements(row)})
         lacking = (fault.distribution for fault in self.matrix.rows(FAULTS) if fault.fault == UNPUBLISHED)
         return frozenset(
             (
@@ -186,11 +198,13 @@ class Stack:
         """What a release that is not in this environment would require here, with these extras."""
         others = (other.requirement for other in self.matrix.other_requirements(row.distribution, row.release))
         texts = (*row.requires, *others, *(("numpy<2",) if row.numpy_abi == 1 else ()))
-        return [wanted for wanted in map(requirement, texts) if wanted is not None and self._holds(wanted.marker, extras) is True]
+        return [
+            wanted for wanted in map(parse_requirement, texts) if wanted is not None and self._marker_holds(wanted.marker, extras) is True
+        ]
 
-    def applies(self, wanted: Requirement) -> bool | None:
+    def is_applicable(self, wanted: Requirement) -> bool | None:
         """Whether a requirement applies here without extras; None if that depends on something not stated, such as the Python version."""
-        return self._holds(wanted.marker, ())
+        return self._marker_holds(wanted.marker, ())
 
     def stated(self, distribution: Distribution) -> bool:
         """Whether it was asked for; in an assumed environment an installer may choose another version of the rest."""
@@ -210,13 +224,13 @@ class Stack:
             if found is not None and self.stated(found) and satisfies(found.version, demand.requirement.specifier) is False
         ]
         if not self.supposed:
-            bounded = {(demand.by.name, demand.requirement.name) for demand, _ in pairs if not of_extra(demand.requirement.marker)}
-            unmet = [violation for violation in unmet if not _is_of_an_extra(violation.demand, bounded)]
+            bounded = {(demand.by.name, demand.requirement.name) for demand, _ in pairs if not is_of_extra(demand.requirement.marker)}
+            unmet = [violation for violation in unmet if not _is_from_extra(violation.demand, bounded)]
         among_stated = {violation.found.name for violation in unmet if self.stated(violation.demand.by)}
         return tuple(violation for violation in unmet if self.stated(violation.demand.by) or violation.found.name not in among_stated)
 
     @cached_property
-    def chosen_against_a_patch(self) -> tuple[Violation, ...]:
+    def patch_violations(self) -> tuple[Violation, ...]:
         """What an installer would choose today for a stated release, and its later patch excludes."""
         pairs = [(demand, self.distributions.get(demand.requirement.name)) for demand in self.demands if demand.patch]
         return tuple(
@@ -231,7 +245,7 @@ class Stack:
         installed = (
             distribution
             for distribution in self.distributions.values()
-            if distribution.installer != "conda" and not distribution.where.startswith(DEBIANS_PACKAGES)
+            if distribution.installer != "conda" and not distribution.where.startswith(DEBIAN_PACKAGES_FOLDER)
         )
         return self._wanted((distribution, line) for distribution in installed for line in distribution.lacks)
 
@@ -242,21 +256,24 @@ class Stack:
 
     def _wanted(self, lines: Iterable[tuple[Distribution, str]]) -> tuple[Demand, ...]:
         """The requirements of distributions that hold for this Python and platform."""
-        wanted = ((distribution, found) for distribution, line in lines if (found := requirement(line)))
+        wanted = ((distribution, found) for distribution, line in lines if (found := parse_requirement(line)))
         return tuple(
             Demand(distribution, found, self._requires(distribution)[1])
             for distribution, found in wanted
-            if self._holds(found.marker, ()) is True
+            if self._marker_holds(found.marker, ()) is True
         )
 
     @cached_property
-    def overwriting(self) -> list[list[Distribution]]:
+    def overwriting_packages(self) -> list[list[Distribution]]:
         """The packages of one library for several CUDA versions, which overwrite each other: nvidia-nccl-cu12 and nvidia-nccl-cu13."""
-        groups = ([found for name, found in self.distributions.items() if name.rpartition("-cu")[0] == library] for library in _SAME_FILES)
+        groups = (
+            [found for name, found in self.distributions.items() if name.rpartition("-cu")[0] == library]
+            for library in _PACKAGES_SHARING_FILES
+        )
         return [group for group in groups if len(group) > 1]
 
     @cached_property
-    def contradictions(self) -> tuple[RequirementClash, ...]:
+    def requirement_clashes(self) -> tuple[RequirementClash, ...]:
         """Requirements with no common version, on packages whose version was not stated."""
         if not self.supposed:
             return ()
@@ -267,62 +284,64 @@ class Stack:
                 wanted.setdefault(demand.requirement.name, []).append(demand)
         groups: dict[tuple[str, ...], list[str]] = {}
         for name, demands in wanted.items():
-            if contradict(tuple(demand.requirement.specifier for demand in demands)):
+            if are_contradictory(tuple(demand.requirement.specifier for demand in demands)):
                 groups.setdefault(tuple(dict.fromkeys(demand.by.name for demand in demands)), []).append(name)
         return tuple(RequirementClash(names[0], tuple(wanted[names[0]]), tuple(names[1:])) for names in groups.values())
 
     def excludes(self, name: str, specifier: str) -> bool:
         """Return whether the user's bounds and the requirements on a package leave no version that the specifier allows."""
         demands = [demand for demand in (*self.bounds.values(), *self.demands) if demand.requirement.name == name]
-        return contradict((specifier, *(demand.requirement.specifier for demand in demands)))
+        return are_contradictory((specifier, *(demand.requirement.specifier for demand in demands)))
 
     @cached_property
     def built_for_numpy_1(self) -> tuple[tuple[Distribution, FrameworkRelease], ...]:
         """The distributions whose compiled modules only run with NumPy 1, according to their binaries."""
-        rows = ((distribution, self.row(distribution)) for distribution in self.distributions.values() if _computes(distribution.name))
+        rows = (
+            (distribution, self.row(distribution)) for distribution in self.distributions.values() if _computes_on_gpu(distribution.name)
+        )
         return tuple((distribution, row) for distribution, row in rows if row is not None and row.numpy_abi == 1)
 
 
 def chosen_frameworks(distribution: Distribution, others: Iterable[str], matrix: Matrix) -> tuple[FrameworkSpec, ...]:
     """The frameworks beside a package that computes with any of them, as a setting says, and requires none: JAX beside Keras 3."""
-    oldest, release = matrix.bound(distribution.name, "any-framework"), versions.parse(distribution.version.partition("+")[0])
+    oldest, release = matrix.bound(distribution.name, "any-framework"), versions.parse_version(distribution.version.partition("+")[0])
     if oldest is None or release is None or release < oldest:
         return ()
     beside = {framework_of(name) for name in others}
     return tuple(spec for spec in CATALOGUE if distribution.name in spec.chosen_by and spec.name in beside)
 
 
-def _computes(name: str) -> bool:
+def _computes_on_gpu(name: str) -> bool:
     """Whether a distribution is part of a framework, or computes on the GPU with arrays of NumPy itself."""
     return stack_of(name) is not None or name.startswith(("cupy", "onnxruntime"))
 
 
-def _compiled_for(row: FrameworkRelease) -> tuple[str, ...]:
+def _numpy_requirement(row: FrameworkRelease) -> tuple[str, ...]:
     """What the modules of another package require, whatever its METADATA leaves open; of frameworks a rule compares them."""
-    return ("numpy<2",) if row.numpy_abi == 1 and not _computes(row.distribution) else ()
+    return ("numpy<2",) if row.numpy_abi == 1 and not _computes_on_gpu(row.distribution) else ()
 
 
-def _is_of_an_extra(demand: Demand, bounded: Container[tuple[str, str]]) -> bool:
+def _is_from_extra(demand: Demand, bounded: Container[tuple[str, str]]) -> bool:
     """Return whether an extra narrows what its package requires of the same distribution anyway."""
-    return of_extra(demand.requirement.marker) and (demand.by.name, demand.requirement.name) in bounded
+    return is_of_extra(demand.requirement.marker) and (demand.by.name, demand.requirement.name) in bounded
 
 
 def major(version: str) -> int | None:
     """The major number of a version."""
-    parsed = versions.parse(version)
+    parsed = versions.parse_version(version)
     return parsed.major if parsed else None
 
 
 def minor_version(python: Python | Missing) -> str:
     """The interpreter as wheels name it, "3.11" or, without the GIL, "3.14t"; empty if unknown."""
     text = python.version if isinstance(python, Python) and isinstance(python.version, str) else ""
-    parsed = versions.parse(text)
+    parsed = versions.parse_version(text)
     return f"{parsed.short}{'t' if text.endswith('t') else ''}" if parsed else ""
 
 
-def _environment(python: Python | Missing, word: str) -> dict[str, str]:
+def _marker_environment(python: Python | Missing, word: str) -> dict[str, str]:
     """The known environment markers of PEP 508."""
-    environment = wheel_platform.markers(word)
+    environment = wheel_platform.platform_markers(word)
     if isinstance(python, Python) and isinstance(python.version, str):
         cpython = python.implementation in {"cpython", "CPython"} or isinstance(python.implementation, Missing)
         environment |= {"python_version": minor_version(python).rstrip("t"), "python_full_version": python.version.rstrip("t")}
@@ -330,7 +349,7 @@ def _environment(python: Python | Missing, word: str) -> dict[str, str]:
     return environment
 
 
-def _named_only(frameworks: tuple[Framework, ...] | Missing) -> list[Distribution]:
+def _frameworks_without_list(frameworks: tuple[Framework, ...] | Missing) -> list[Distribution]:
     """The frameworks that were named without a list of packages."""
     found = () if isinstance(frameworks, Missing) else frameworks
     versioned = ((framework.distribution, framework.version) for framework in found if framework.distribution)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpudoctor.derive.demands import Demand
-from gpudoctor.derive.specifiers import Requirement, only_version, requirements_in
+from gpudoctor.derive.specifiers import Requirement, only_version, parse_requirements
 from gpudoctor.frameworks import framework_of, spec_of, stack_of
 from gpudoctor.matrix import FrameworkRelease, Matrix
-from gpudoctor.matrix.cite import cited
+from gpudoctor.matrix.citations import citation
 from gpudoctor.snapshot import Distribution
 
 
-def by_a_patch(distribution: Distribution, own: Iterable[Requirement], later: Iterable[FrameworkRelease]) -> Iterator[Demand]:
+def patch_demands(distribution: Distribution, own: Iterable[Requirement], later: Iterable[FrameworkRelease]) -> Iterator[Demand]:
     """Yield what later patches require and a release leaves open: of its framework, or of a framework as an upper bound for Keras.
 
     tf-keras 2.15.0 cannot be imported beside TensorFlow 2.16 or 2.17 (tried on 2026-11-22), though its metadata has no bound; its patch 2.15.1 has
@@ -24,7 +24,7 @@ def by_a_patch(distribution: Distribution, own: Iterable[Requirement], later: It
     if is_framework and (keras is None or all(one.name != keras.distribution for one in own)):
         return  # before the releases are read
     for patch in later:
-        for found in requirements_in(patch.requires):
+        for found in parse_requirements(patch.requires):
             pinned = found.specifier.startswith("==") and "*" not in found.specifier  # to what was released with that patch
             is_bound = keras is not None and found.name == keras.distribution and "<" in found.specifier
             counts = is_bound if is_framework else framework_of(found.name) is not None
@@ -42,4 +42,4 @@ def later_patches(row: FrameworkRelease, matrix: Matrix) -> Iterator[FrameworkRe
 
 def source_of(row: FrameworkRelease) -> str:
     """The matrix's source of a row, for evidence."""
-    return cited(row.source, f"{row.distribution} {row.release}")
+    return citation(row.source, f"{row.distribution} {row.release}")

@@ -23,15 +23,15 @@ def compares_plugins(stack: Stack, plugin: CudaPlugin) -> bool:
 
 def mismatched_plugins(stack: Stack, plugin: CudaPlugin) -> tuple[Distribution, ...]:
     """The CUDA plugins whose version differs from the library's."""
-    return _plugins(stack, plugin, matching=False)
+    return _plugins_by_match(stack, plugin, matching=False)
 
 
 def matching_plugins(stack: Stack, plugin: CudaPlugin) -> tuple[Distribution, ...]:
     """The CUDA plugins of the library's version: it takes the first, and ignores others with a warning (jaxlib/plugin_support.py)."""
-    return _plugins(stack, plugin, matching=True)
+    return _plugins_by_match(stack, plugin, matching=True)
 
 
-def _plugins(stack: Stack, plugin: CudaPlugin, *, matching: bool) -> tuple[Distribution, ...]:
+def _plugins_by_match(stack: Stack, plugin: CudaPlugin, *, matching: bool) -> tuple[Distribution, ...]:
     library = stack.distributions.get(plugin.library)
     if library is None:
         return ()

@@ -37,7 +37,7 @@ class Site(msgspec.Struct, frozen=True):
         return self.platform in {Platform.WSL1, Platform.WSL2}
 
 
-def site(snapshot: Snapshot) -> Site:
+def site_of_snapshot(snapshot: Snapshot) -> Site:
     """The site of a snapshot; fields are empty or "unknown" if not observed."""
     host = snapshot.host if isinstance(snapshot.host, Host) else Host()
     values = snapshot.variables.values if isinstance(snapshot.variables, Variables) else {}

@@ -9,7 +9,7 @@ import msgspec
 
 from gpudoctor.snapshot import Held, HeldBack, Missing, NvmlGpu
 
-SLOWER = 0.9
+SLOWER_SHARE = 0.9
 """Share of the possible clock: speed falls with the clock, so a clearly lower one explains a low rate."""
 _ONE_SECOND = 1_000_000_000
 
@@ -49,7 +49,7 @@ class HeldTime(msgspec.Struct, frozen=True):
         return self.grown > 0
 
     @property
-    def matters(self) -> bool:
+    def is_relevant(self) -> bool:
         """Whether it throttles them now or did for a second: no training run shows less."""
         return self.now or self.total >= _ONE_SECOND
 
@@ -58,11 +58,11 @@ def held_time(nvml: NvmlGpu | Missing, counters: tuple[str, ...]) -> HeldTime:
     """The longest time in one of these counters of HeldBack; zero if NVML has none of them."""
     if isinstance(nvml, Missing) or isinstance(nvml.held_back, Missing):
         return HeldTime()
-    times = (_time(nvml.held_back, nvml.held_back_later, counter) for counter in counters)
+    times = (_time_held(nvml.held_back, nvml.held_back_later, counter) for counter in counters)
     return max(times, key=lambda time: (time.grown, time.total))
 
 
-def _time(first: HeldBack, later: HeldBack | Missing, counter: str) -> HeldTime:
+def _time_held(first: HeldBack, later: HeldBack | Missing, counter: str) -> HeldTime:
     before, after = getattr(first, counter), getattr(later, counter, None)
     if not isinstance(before, int):
         return HeldTime()

@@ -13,18 +13,18 @@ import msgspec
 from packaging.specifiers import InvalidSpecifier, Specifier
 from packaging.version import InvalidVersion, Version
 
-from gpudoctor.snapshot.distributions import normalise
+from gpudoctor.snapshot.distributions import normalise_distribution
 
 _LEXEME = r"""\s*("[^"]*"|'[^']*'|\(|\)|===|~=|==|!=|<=|>=|<|>|[A-Za-z_]+)"""
 """Compiled on first use: few requirements have markers."""
 _OPERATORS = ("===", "~=", "==", "!=", "<=", ">=", "<", ">")
-_LONGEST_VERSION, _LONGEST = 200, 4096
+_MAX_VERSION_LENGTH, _MAX_LENGTH = 200, 4096
 """Characters of a version, requirement, marker or specifier; longer ones are not genuine."""
 _LAST_PATCH = 99
 """Newer than any patch release of a Python."""
-_DEEPEST = 32
+_MAX_DEPTH = 32
 """Nested parentheses of a marker."""
-BESIDE = "beside"
+BESIDE_EXTRA = "beside"
 """In the tables the extra of what a release works with and does not require: an installer neither adds nor compares it."""
 
 
@@ -40,16 +40,16 @@ class Requirement(msgspec.Struct, frozen=True):
 
 
 @functools.lru_cache(maxsize=8192)
-def key(text: str) -> Version | None:
+def pep440_version(text: str) -> Version | None:
     """The version that `text` spells; None if PEP 440 does not allow it."""
     try:
-        return Version(text) if len(text) <= _LONGEST_VERSION else None
+        return Version(text) if len(text) <= _MAX_VERSION_LENGTH else None
     except InvalidVersion:
         return None
 
 
 @functools.lru_cache(maxsize=8192)
-def _comparison(operator: str, version: str) -> Specifier | None:
+def _parsed_comparison(operator: str, version: str) -> Specifier | None:
     """The comparison; None if it is invalid, or compares texts."""
     try:
         return Specifier(operator + version) if operator != "===" else None
@@ -60,7 +60,7 @@ def _comparison(operator: str, version: str) -> Specifier | None:
 @functools.lru_cache(maxsize=512)
 def clauses(specifier: str) -> tuple[tuple[str, str], ...] | None:
     """The comparisons of a specifier as (operator, version); None if it is invalid."""
-    if len(specifier) > _LONGEST:
+    if len(specifier) > _MAX_LENGTH:
         return None
     found = []
     for part in (piece.strip() for piece in specifier.split(",")):
@@ -84,10 +84,10 @@ def only_version(specifier: str) -> str | None:
 @functools.lru_cache(maxsize=65536)
 def satisfies(version: str, specifier: str) -> bool | None:
     """Whether the specifier allows a version, pre-releases included; None if that cannot be decided."""
-    parsed, parts = key(version), clauses(specifier)
+    parsed, parts = pep440_version(version), clauses(specifier)
     if parsed is None or parts is None:
         return None
-    comparisons = [_comparison(operator, text) for operator, text in parts]
+    comparisons = [_parsed_comparison(operator, text) for operator, text in parts]
     answers = [None if comparison is None else comparison.contains(parsed, prereleases=True) for comparison in comparisons]
     return False if False in answers else None if None in answers else True
 
@@ -95,14 +95,18 @@ def satisfies(version: str, specifier: str) -> bool | None:
 def allows_some(minor: str, specifier: str) -> bool:
     """Whether a specifier allows a patch release of a minor version ("3.10"): the first, the last, one that it names, or a neighbour of one."""
     numbers = tuple(int(number) for number in minor.split("."))
-    named = [parsed for _, text in clauses(specifier) or () if (parsed := key(text.removesuffix(".*"))) and parsed.release[:2] == numbers]
+    named = [
+        parsed
+        for _, text in clauses(specifier) or ()
+        if (parsed := pep440_version(text.removesuffix(".*"))) and parsed.release[:2] == numbers
+    ]
     near = {parsed.micro + step for parsed in named for step in (-1, 0, 1)} - {-1}
     patches = (*(f"{minor}.{patch}" for patch in {0, _LAST_PATCH, *near}), *map(str, named))
     exact = ",".join(f"{operator.replace('===', '==')}{text}" for operator, text in clauses(specifier) or ())
     return any(satisfies(patch, exact) for patch in patches)
 
 
-def below(version: str, specifier: str) -> bool:
+def is_below(version: str, specifier: str) -> bool:
     """Whether a version is older than the specifier allows."""
     lowest = {">=": ">=", ">": ">", "~=": ">=", "==": ">="}
     return any(
@@ -114,12 +118,12 @@ def below(version: str, specifier: str) -> bool:
 
 def allows_older(specifier: str, version: str) -> bool:
     """Whether the lower bounds of a specifier allow something older than a version."""
-    lowest = (key(text.removesuffix(".*")) for operator, text in clauses(specifier) or () if operator not in {"<", "<=", "!="})
-    than = key(version)
+    lowest = (pep440_version(text.removesuffix(".*")) for operator, text in clauses(specifier) or () if operator not in {"<", "<=", "!="})
+    than = pep440_version(version)
     return than is not None and all(bound is not None and bound < than for bound in lowest)
 
 
-def contradict(specifiers: tuple[str, ...]) -> bool:
+def are_contradictory(specifiers: tuple[str, ...]) -> bool:
     """Whether no version can satisfy all of them: the lowest that one demands is too new for another."""
     everything = [clause for specifier in specifiers for clause in clauses(specifier) or ()]
     least = [text.removesuffix(".*") for operator, text in everything if operator in {">", ">=", "==", "~="}]
@@ -130,9 +134,9 @@ def contradict(specifiers: tuple[str, ...]) -> bool:
 
 
 @functools.lru_cache(maxsize=1024)
-def requirement(text: str) -> Requirement | None:
+def parse_requirement(text: str) -> Requirement | None:
     """The requirement that a Requires-Dist line spells; None if it is invalid, or names an address instead of versions."""
-    if len(text) > _LONGEST:
+    if len(text) > _MAX_LENGTH:
         return None
     head, _, marker = text.partition(";")
     written = head.strip()
@@ -147,43 +151,45 @@ def requirement(text: str) -> Requirement | None:
     if not name[:1].isalnum() or not written.isascii() or clauses(specifier) is None:
         return None
     asked = tuple(extra.strip() for extra in extras.split(",") if extra.strip())
-    return Requirement(text.removesuffix(f';extra=="{BESIDE}"'), normalise(name), asked, specifier.replace(" ", ""), marker.strip())
+    return Requirement(
+        text.removesuffix(f';extra=="{BESIDE_EXTRA}"'), normalise_distribution(name), asked, specifier.replace(" ", ""), marker.strip()
+    )
 
 
-def requirements_in(texts: Iterable[str]) -> Iterator[Requirement]:
+def parse_requirements(texts: Iterable[str]) -> Iterator[Requirement]:
     """Yield the requirements that Requires-Dist lines spell, without those that are invalid or name an address."""
-    return filter(None, map(requirement, texts))
+    return filter(None, map(parse_requirement, texts))
 
 
-def of_extra(text: str) -> bool:
+def is_of_extra(text: str) -> bool:
     """Whether a requirement, or its marker, applies only with an extra that somebody asked for."""
     return "extra" in text and not of_beside(text)
 
 
 def of_beside(text: str) -> bool:
     """Whether a requirement, or its marker, states what a release works with and does not require."""
-    return f'"{BESIDE}"' in text
+    return f'"{BESIDE_EXTRA}"' in text
 
 
-def holds(marker: str, environment: Mapping[str, str], extras: tuple[str, ...]) -> bool | None:
+def marker_holds(marker: str, environment: Mapping[str, str], extras: tuple[str, ...]) -> bool | None:
     """Whether an environment marker holds; None if it asks for what `environment` lacks, or is invalid."""
     if not marker:
         return True
-    tokens = _tokens(marker)
+    tokens = _marker_tokens(marker)
     if tokens is None:
         return None
-    reader = _Marker([*tokens], environment, extras)
+    reader = _MarkerReader([*tokens], environment, extras)
     try:
-        answer = reader.either()
+        answer = reader.read_alternatives()
     except IndexError:
         return None
     return answer if not reader.tokens else None
 
 
 @functools.lru_cache(maxsize=4096)
-def _tokens(marker: str) -> tuple[str, ...] | None:
+def _marker_tokens(marker: str) -> tuple[str, ...] | None:
     """The tokens of a marker; None if it is invalid."""
-    if len(marker) > _LONGEST or marker.count("(") > _DEEPEST:
+    if len(marker) > _MAX_LENGTH or marker.count("(") > _MAX_DEPTH:
         return None
     tokens: list[str] = []
     pattern, place = re.compile(_LEXEME), 0
@@ -196,7 +202,7 @@ def _tokens(marker: str) -> tuple[str, ...] | None:
     return tuple(tokens)
 
 
-class _Marker:
+class _MarkerReader:
     """Evaluates a marker's tokens in order by the grammar of PEP 508; an unknown part makes the result unknown if it matters."""
 
     def __init__(self, tokens: list[str], environment: Mapping[str, str], extras: tuple[str, ...]) -> None:
@@ -204,7 +210,7 @@ class _Marker:
         self.environment = environment
         self.extras = extras
 
-    def either(self) -> bool | None:
+    def read_alternatives(self) -> bool | None:
         answer = self.both()
         while self.tokens[:1] == ["or"]:
             self.tokens.pop(0)
@@ -223,7 +229,7 @@ class _Marker:
     def one(self) -> bool | None:
         if self.tokens[0] == "(":
             self.tokens.pop(0)
-            answer = self.either()
+            answer = self.read_alternatives()
             return answer if self.tokens.pop(0) == ")" else None
         left, operator = self.tokens.pop(0), self.tokens.pop(0)
         if operator == "not":
@@ -232,8 +238,8 @@ class _Marker:
 
     def _compare(self, left: str, operator: str, right: str) -> bool | None:
         if "extra" in {left, right}:
-            wanted = normalise((right if left == "extra" else left).strip("\"'"))
-            asked = wanted in {normalise(extra) for extra in self.extras}
+            wanted = normalise_distribution((right if left == "extra" else left).strip("\"'"))
+            asked = wanted in {normalise_distribution(extra) for extra in self.extras}
             return asked if operator == "==" else not asked if operator == "!=" else None
         first, second = self._value(left), self._value(right)
         if first is None or second is None:

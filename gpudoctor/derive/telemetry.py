@@ -6,7 +6,7 @@ from gpudoctor.snapshot import GpuLoad, Held, Loads, Snapshot, StageLoad
 
 # nvml.h, nvmlClocksEventReason*
 APPLICATION_CLOCKS, SW_POWER_CAP, HW_SLOWDOWN, SW_THERMAL, HW_THERMAL, POWER_BRAKE = 0x2, 0x4, 0x8, 0x20, 0x40, 0x80
-REASONS = {
+THROTTLE_REASONS = {
     APPLICATION_CLOCKS: "application clocks",
     SW_POWER_CAP: "the power limit",
     HW_SLOWDOWN: "a hardware slowdown",
@@ -21,28 +21,28 @@ UNSEEN_SECONDS = 2.0
 """How long training must run unseen: twice the longest period over which NVML measures utilisation (nvml.h, nvmlUtilization_t)."""
 
 
-def loads_of(snapshot: Snapshot, key: str) -> tuple[GpuLoad, ...]:
+def loads_of_gpu(snapshot: Snapshot, key: str) -> tuple[GpuLoad, ...]:
     """The samples of one GPU during training, one entry a framework; empty if there are none."""
     return tuple(load for load in snapshot.loads.gpus if load.address == key) if isinstance(snapshot.loads, Loads) else ()
 
 
-def holds(stages: tuple[StageLoad, ...]) -> tuple[Held, ...]:
+def held_samples(stages: tuple[StageLoad, ...]) -> tuple[Held, ...]:
     """The reasons for the clocks in all of these stages."""
     return tuple(held for stage in stages if isinstance(stage.held, tuple) for held in stage.held)
 
 
-def share(held: tuple[Held, ...], bits: int) -> str:
+def sample_share(held: tuple[Held, ...], bits: int) -> str:
     """In how many samples one of these reasons was given, "3 of 40"; empty if in none."""
     count = sum(one.samples for one in held if one.reasons & bits)
     return f"{count} of {sum(one.samples for one in held)} samples" if count else ""
 
 
-def describe_holds(held: tuple[Held, ...]) -> str:
+def throttle_text(held: tuple[Held, ...]) -> str:
     """What throttled the clocks and how often, "heat in 3 of 40 samples, ..."; empty if nothing did."""
-    return ", ".join(f"{what} in {seen}" for bit, what in REASONS.items() if (seen := share(held, bit)))
+    return ", ".join(f"{what} in {seen}" for bit, what in THROTTLE_REASONS.items() if (seen := sample_share(held, bit)))
 
 
-def unseen(load: GpuLoad) -> bool:
+def is_training_unseen(load: GpuLoad) -> bool:
     """Whether NVML contradicts a report of training on this GPU.
 
     Three observations together: its process lists were readable and never had the training process, no memory was taken, and nothing ran.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.codes import CudaError
 from gpudoctor.snapshot import Libcuda, Missing, Snapshot, Variables
+from gpudoctor.status_codes import CudaError
 
-VARIABLE = "CUDA_VISIBLE_DEVICES"
+MASK_VARIABLE = "CUDA_VISIBLE_DEVICES"
 
 
 class Visibility(msgspec.Struct, frozen=True):
@@ -15,7 +15,7 @@ class Visibility(msgspec.Struct, frozen=True):
 
     value: str
     shown: int
-    there: int
+    total: int
 
     @property
     def entries(self) -> tuple[str, ...]:
@@ -28,7 +28,7 @@ class Visibility(msgspec.Struct, frozen=True):
         return tuple(named)
 
 
-def _count(section: Libcuda | Missing) -> int | Missing:
+def _device_count(section: Libcuda | Missing) -> int | Missing:
     """How many devices CUDA shows; zero if cuInit reports no device."""
     if isinstance(section, Missing):
         return section
@@ -37,15 +37,15 @@ def _count(section: Libcuda | Missing) -> int | Missing:
     return section.devices if isinstance(section.devices, Missing) else len(section.devices)
 
 
-def visibility(snapshot: Snapshot) -> Visibility | Missing | None:
+def visibility_of_gpus(snapshot: Snapshot) -> Visibility | Missing | None:
     """None if the variable is not set; Missing if CUDA could not be queried both ways."""
     if isinstance(snapshot.variables, Missing):
         return snapshot.variables
     assert isinstance(snapshot.variables, Variables)  # noqa: S101 -- for mypy
-    value = snapshot.variables.values.get(VARIABLE)
+    value = snapshot.variables.values.get(MASK_VARIABLE)
     if value is None:
         return None
-    shown, there = _count(snapshot.libcuda), _count(snapshot.libcuda_unmasked)
+    shown, there = _device_count(snapshot.libcuda), _device_count(snapshot.libcuda_unmasked)
     if isinstance(shown, Missing):
         return shown
     return there if isinstance(there, Missing) else Visibility(value, shown, there)

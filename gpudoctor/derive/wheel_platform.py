@@ -5,8 +5,8 @@ from __future__ import annotations
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.snapshot import Host, Missing, Platform, Python
 
-LINUX = "linux_x86_64"
-ANY = "any"
+LINUX_X86_64 = "linux_x86_64"
+ANY_PLATFORM = "any"
 """Of pure Python wheels, which fit every platform."""
 _SYSTEMS = {
     Platform.LINUX: "linux",
@@ -29,7 +29,7 @@ _MARKERS = {
 _LABELS = {"linux": "Linux", "win": "Windows", "macos": "macOS"}
 
 
-def name(host: Host | Missing, python: Python | Missing) -> str:
+def platform_name(host: Host | Missing, python: Python | Missing) -> str:
     """The platform in the matrix's terms; empty if system or architecture is unknown, or no wheels are published for it.
 
     The interpreter's architecture counts before the kernel's: a 32-bit Python on a 64-bit kernel takes 32-bit wheels.
@@ -52,16 +52,16 @@ def is_unstated(host: Host | Missing) -> bool:
 
 def has_wheel(row: FrameworkRelease, python: str) -> bool:
     """Return whether a release has a wheel for a Python, "3.14" or, without the GIL, "3.14t"; one for any platform needs no build of its own."""
-    return not row.pythons or python in row.pythons or (row.platform == ANY and python.rstrip("t") in row.pythons)
+    return not row.pythons or python in row.pythons or (row.platform == ANY_PLATFORM and python.rstrip("t") in row.pythons)
 
 
-def label(platform: str) -> str:
+def platform_label(platform: str) -> str:
     """A platform in words: "Windows (amd64)"."""
     system, _, machine = platform.partition("_")
     return f"{_LABELS.get(system, system)} ({machine})" if machine else platform
 
 
-def markers(platform: str) -> dict[str, str]:
+def platform_markers(platform: str) -> dict[str, str]:
     """The environment markers of PEP 508 on a platform; missing ones are unknown."""
     system, _, machine = platform.partition("_")
     if system not in _MARKERS:

@@ -9,7 +9,7 @@ from gpudoctor.diagnose.rule import Join
 from gpudoctor.findings import Confidence, Finding, Outcome, OutcomeKind, Rung, Severity, Subject, SubjectKind
 
 
-def _joined(cause: Subject, effect: Subject, join: Join) -> bool:
+def _is_joined(cause: Subject, effect: Subject, join: Join) -> bool:
     machine_wide = cause.kind is SubjectKind.MACHINE and effect.kind in {SubjectKind.MACHINE, SubjectKind.GPU}
     if join is Join.MACHINE or (join is Join.GPU and machine_wide):
         return True
@@ -17,7 +17,7 @@ def _joined(cause: Subject, effect: Subject, join: Join) -> bool:
     return cause.kind is effect.kind is kind and cause.key == effect.key
 
 
-def _causes(effect: Finding, runs: list[RuleRun]) -> tuple[str, ...]:
+def _explaining_findings(effect: Finding, runs: list[RuleRun]) -> tuple[str, ...]:
     """Return the findings that explain `effect`: at least as severe, and not merely possible."""
     joins = {run.rule.name: row.join for run in runs for row in run.rule.explains if effect.name in row.effects}
     return tuple(
@@ -27,34 +27,34 @@ def _causes(effect: Finding, runs: list[RuleRun]) -> tuple[str, ...]:
         for cause in run.findings
         if cause.severity >= effect.severity
         and cause.confidence > Confidence.POSSIBLE
-        and _joined(cause.subject, effect.subject, joins[run.rule.name])
+        and _is_joined(cause.subject, effect.subject, joins[run.rule.name])
     )
 
 
-def _worst_first(finding: Finding) -> tuple[int, int, int, str]:
+def _severity_order(finding: Finding) -> tuple[int, int, int, str]:
     return (-finding.severity.position, -finding.confidence.position, finding.breaks.position, finding.id)
 
 
-def fold(runs: list[RuleRun], doubted: frozenset[str] = frozenset()) -> tuple[Finding, ...]:
+def explained_findings(runs: list[RuleRun], doubted: frozenset[str] = frozenset()) -> tuple[Finding, ...]:
     """Return all findings, each with what explains it: root causes first, by severity, confidence, lowest stage and code; the doubted ones last."""
     found = tuple(finding for run in runs for finding in run.findings)
     guilty = [run for run in runs if run.findings]
-    explained = (msgspec.structs.replace(finding, because_of=_causes(finding, guilty)) for finding in found)
-    return tuple(sorted(explained, key=lambda finding: (bool(finding.because_of), finding.name in doubted, *_worst_first(finding))))
+    explained = (msgspec.structs.replace(finding, because_of=_explaining_findings(finding, guilty)) for finding in found)
+    return tuple(sorted(explained, key=lambda finding: (bool(finding.because_of), finding.name in doubted, *_severity_order(finding))))
 
 
-def _about_same(cause: Subject, other: Subject) -> bool:
+def _concerns_subject(cause: Subject, other: Subject) -> bool:
     return cause.kind in {SubjectKind.MACHINE, SubjectKind.ENVIRONMENT} or cause == other
 
 
-def excuse(run: RuleRun, findings: tuple[Finding, ...]) -> Outcome:
+def explained_outcome(run: RuleRun, findings: tuple[Finding, ...]) -> Outcome:
     """Return the outcome of a run; if a broken lower stage is why it could not tell, with the finding that says so."""
     if run.outcome.kind is not OutcomeKind.COULD_NOT_TELL or run.lacking is None:
         return run.outcome
-    return msgspec.structs.replace(run.outcome, because_of=tuple(_breaking(run.lacking, run.outcome.subject, findings)))
+    return msgspec.structs.replace(run.outcome, because_of=tuple(_findings_breaking(run.lacking, run.outcome.subject, findings)))
 
 
-def _breaking(rung: Rung, subject: Subject, findings: tuple[Finding, ...]) -> list[str]:
+def _findings_breaking(rung: Rung, subject: Subject, findings: tuple[Finding, ...]) -> list[str]:
     return [
         finding.id
         for finding in findings
@@ -62,5 +62,5 @@ def _breaking(rung: Rung, subject: Subject, findings: tuple[Finding, ...]) -> li
         and finding.confidence > Confidence.POSSIBLE
         and not finding.because_of
         and finding.breaks <= rung
-        and _about_same(finding.subject, subject)
+        and _concerns_subject(finding.subject, subject)
     ]

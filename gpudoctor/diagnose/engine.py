@@ -41,42 +41,42 @@ class RuleRun(msgspec.Struct, frozen=True):
     """For each finding the only framework that it affects, or nothing."""
 
     @property
-    def failing(self) -> Iterator[str]:
+    def failing_frameworks(self) -> Iterator[str]:
         """The frameworks that have an error of their own."""
         for finding, name in zip(self.findings, self.only_for, strict=True):
             if finding.severity is Severity.ERROR:
                 yield name or (finding.subject.key if finding.subject.kind is SubjectKind.FRAMEWORK else "")
 
 
-def run_all(rules: tuple[Rule, ...], machine: MachineView) -> list[RuleRun]:
+def run_rules(rules: tuple[Rule, ...], machine: MachineView) -> list[RuleRun]:
     """Return a run of every rule for every subject of its kind, with final severities."""
-    return spare(run_each(rules, machine), machine)
+    return downgraded_runs(run_each_rule(rules, machine), machine)
 
 
-def run_each(rules: tuple[Rule, ...], machine: MachineView) -> list[RuleRun]:
+def run_each_rule(rules: tuple[Rule, ...], machine: MachineView) -> list[RuleRun]:
     """Return a run of every rule for every subject of its kind; one run if our code crashes on finding its subjects."""
-    return [run for rule in rules for run in _of_rule(rule, machine)]
+    return [run for rule in rules for run in _runs_of_rule(rule, machine)]
 
 
-def _of_rule(rule: Rule, machine: MachineView) -> list[RuleRun]:
+def _runs_of_rule(rule: Rule, machine: MachineView) -> list[RuleRun]:
     try:
-        views = [(view, view.subject) for view in _views(rule, machine)]
+        views = [(view, view.subject) for view in _subject_views(rule, machine)]
     except Exception as error:  # noqa: BLE001 -- as in _run
-        return [RuleRun(rule, _outcome(rule, MACHINE, OutcomeKind.CRASHED, f"{type(error).__name__}: {error}"))]
-    return [_run(rule, view, subject, machine) for view, subject in views]
+        return [RuleRun(rule, _outcome_of_rule(rule, MACHINE, OutcomeKind.CRASHED, f"{type(error).__name__}: {error}"))]
+    return [_run_rule(rule, view, subject, machine) for view, subject in views]
 
 
-def spare(runs: list[RuleRun], machine: MachineView) -> list[RuleRun]:
+def downgraded_runs(runs: list[RuleRun], machine: MachineView) -> list[RuleRun]:
     """Return the runs; errors of one framework become warnings if another framework can train."""
-    failing = frozenset(name for run in runs for name in run.failing)
-    return [_spared(run, failing, machine) for run in runs]
+    failing = frozenset(name for run in runs for name in run.failing_frameworks)
+    return [_downgraded_run(run, failing, machine) for run in runs]
 
 
-def _outcome(rule: Rule, subject: Subject, kind: OutcomeKind, reason: str, cause: str = "") -> Outcome:
+def _outcome_of_rule(rule: Rule, subject: Subject, kind: OutcomeKind, reason: str, cause: str = "") -> Outcome:
     return Outcome(code=rule.code, name=rule.name, subject=subject, kind=kind, reason=reason, cause=cause)
 
 
-def _spared(run: RuleRun, failing: frozenset[str], machine: MachineView) -> RuleRun:
+def _downgraded_run(run: RuleRun, failing: frozenset[str], machine: MachineView) -> RuleRun:
     """Return the run; an error of one framework becomes a warning if another framework can train."""
     findings = list(run.findings)
     for place, name in enumerate(run.only_for):
@@ -85,7 +85,7 @@ def _spared(run: RuleRun, failing: frozenset[str], machine: MachineView) -> Rule
     return msgspec.structs.replace(run, findings=tuple(findings))
 
 
-def _views(rule: Rule, machine: MachineView) -> Sequence[AnyView]:
+def _subject_views(rule: Rule, machine: MachineView) -> Sequence[AnyView]:
     """Return a view of each subject of a rule's kind."""
     if rule.about is SubjectKind.GPU:
         return machine.gpus
@@ -94,16 +94,16 @@ def _views(rule: Rule, machine: MachineView) -> Sequence[AnyView]:
     return (machine.environment if rule.about is SubjectKind.ENVIRONMENT else machine,)
 
 
-def _run(rule: Rule, view: AnyView, subject: Subject, machine: MachineView) -> RuleRun:
+def _run_rule(rule: Rule, view: AnyView, subject: Subject, machine: MachineView) -> RuleRun:
     problems: list[Problem] = []
     findings: list[Finding] = []
     kind, reason, cause, lacking = OutcomeKind.PASSED, "", "", None
     try:
         for problem in rule.body(view):
-            findings.append(stamp(rule, subject, problem, len(findings), machine))
+            findings.append(finding_of_problem(rule, subject, problem, len(findings), machine))
             problems.append(problem)  # what was found before an unknown or a crash stays
     except CouldNotTell as ignorance:
-        kind = _ignorance(ignorance, machine)
+        kind = _kind_of_ignorance(ignorance, machine)
         reason, cause, lacking = ignorance.missing.reason, ignorance.missing.cause.value, ignorance.rung
     except NotApplicable as nothing:
         kind, reason = OutcomeKind.NOT_APPLICABLE, str(nothing)
@@ -112,10 +112,10 @@ def _run(rule: Rule, view: AnyView, subject: Subject, machine: MachineView) -> R
     if findings and kind is not OutcomeKind.CRASHED:
         kind = OutcomeKind.FOUND
     only_for = tuple(problem.only_for for problem in problems)
-    return RuleRun(rule, _outcome(rule, subject, kind, reason, cause), tuple(findings), lacking, only_for)
+    return RuleRun(rule, _outcome_of_rule(rule, subject, kind, reason, cause), tuple(findings), lacking, only_for)
 
 
-def _ignorance(ignorance: CouldNotTell, machine: MachineView) -> OutcomeKind:
+def _kind_of_ignorance(ignorance: CouldNotTell, machine: MachineView) -> OutcomeKind:
     """Return the outcome of not knowing; a driver that is absent on a machine without a GPU is not applicable."""
     if is_unasked(ignorance.missing):
         return OutcomeKind.NOT_ASKED
@@ -125,36 +125,38 @@ def _ignorance(ignorance: CouldNotTell, machine: MachineView) -> OutcomeKind:
     return OutcomeKind.COULD_NOT_TELL
 
 
-def stamp(rule: Rule, subject: Subject, problem: Problem, number: int, machine: MachineView) -> Finding:
+def finding_of_problem(rule: Rule, subject: Subject, problem: Problem, number: int, machine: MachineView) -> Finding:
     """Return the finding that a rule's problem makes, with its severity, its action and how to verify its fixes."""
     severity, message = problem.severity or rule.severity, problem.message
     subject = problem.subject or subject
-    if severity > Severity.NOTE and rule.predicts and _refuted(rule, subject, machine):
+    if severity > Severity.NOTE and rule.predicts and _is_disproved(rule, subject, machine):
         severity = Severity.NOTE
-        message = f"{message.rstrip('.')}; {_worked(rule, subject)} anyway."
+        message = f"{message.rstrip('.')}; {_working_stage(rule, subject)} anyway."
     place = f":{subject.key}" if subject.key else ""
     alone = severity is Severity.ERROR and problem.only_for and len(machine.frameworks) > 1
     fixes = problem.fixes or (rule.advice(machine) if rule.advice else ())
-    again = functools.partial(verify.command, rule, Severity.WARNING if alone else severity, machine)  # a warning beside one that works
+    again = functools.partial(
+        verify.verify_command, rule, Severity.WARNING if alone else severity, machine
+    )  # a warning beside one that works
     return Finding(
         id=f"{rule.code}{place}" + (f"#{number + 1}" if number else ""),
         code=rule.code,
         name=rule.name,
         subject=subject,
         severity=severity,
-        confidence=_confidence(problem, subject, machine),
+        confidence=_capped_confidence(problem, subject, machine),
         title=problem.title or rule.title,
         message=message,
         breaks=rule.breaks,
         impact=_impact(rule, severity, problem.impact),
         evidence=problem.evidence,
-        fixes=_verified([_completed(fix, machine) for fix in fixes], again),
+        fixes=_fixes_with_verification([_fix_for_environment(fix, machine) for fix in fixes], again),
         action=action_of(fixes, machine.site),
         domain=problem.domain or rule.lies_in,
     )
 
 
-def _confidence(problem: Problem, subject: Subject, machine: MachineView) -> Confidence:
+def _capped_confidence(problem: Problem, subject: Subject, machine: MachineView) -> Confidence:
     """Return how sure a problem is: what is said of a framework's build that was only assumed is at most likely."""
     views = machine.frameworks if subject.kind is SubjectKind.FRAMEWORK else ()
     cudas = (view.cuda_or_missing for view in views if view.name == subject.key)
@@ -171,37 +173,43 @@ def _impact(rule: Rule, severity: Severity, told: Impact | None) -> Impact:
     return told or rule.impact or Impact.PARTLY
 
 
-_ANSWERS = "gpudoctor check"
+_CHECK_COMMAND = "gpudoctor check"
 """A command whose own exit code verifies the fix."""
 
 
-def _verified(fixes: Sequence[Fix], again: Callable[[str], str]) -> tuple[Fix, ...]:
+def _fixes_with_verification(fixes: Sequence[Fix], again: Callable[[str], str]) -> tuple[Fix, ...]:
     """Return the fixes with the command that verifies them: after the last step, and after each alternative."""
     steps = [number for number, fix in enumerate(fixes) if fix.kind is FixKind.FIX]
     early = {FixKind.CHECK: range(len(fixes)), FixKind.FIX: steps[:-1]}
     return tuple(
         fix
-        if fix.verify or fix.command.startswith(_ANSWERS) or number in early.get(fix.kind, ())
+        if fix.verify or fix.command.startswith(_CHECK_COMMAND) or number in early.get(fix.kind, ())
         else msgspec.structs.replace(fix, verify=again(VENV if VENV in fix.command else ""))
         for number, fix in enumerate(fixes)
     )
 
 
-def _completed(fix: Fix, machine: MachineView) -> Fix:
+def _fix_for_environment(fix: Fix, machine: MachineView) -> Fix:
     """Return the fix; where it runs gpudoctor again, it examines the same environment."""
-    return msgspec.structs.replace(fix, command=verify.completed(fix.command, machine), verify=verify.completed(fix.verify, machine))
+    return msgspec.structs.replace(
+        fix, command=verify.completed_command(fix.command, machine), verify=verify.completed_command(fix.verify, machine)
+    )
 
 
-_WORKED = {Rung.LIBCUDA: "CUDA initialised", Rung.KERNEL_RAN: "a kernel ran", Rung.FRAMEWORK: "a framework lists the GPU"}
+_WORKING_STAGES = {Rung.LIBCUDA: "CUDA initialised", Rung.KERNEL_RAN: "a kernel ran", Rung.FRAMEWORK: "a framework lists the GPU"}
 """What was seen to work of each stage; training above them."""
 
 
-def _worked(rule: Rule, subject: Subject) -> str:
+def _working_stage(rule: Rule, subject: Subject) -> str:
     """Return what worked that a rule predicts to fail."""
-    return "training worked" if subject.kind is SubjectKind.FRAMEWORK else _WORKED.get(max(rule.breaks, Rung.LIBCUDA), "training worked")
+    return (
+        "training worked"
+        if subject.kind is SubjectKind.FRAMEWORK
+        else _WORKING_STAGES.get(max(rule.breaks, Rung.LIBCUDA), "training worked")
+    )
 
 
-def _refuted(rule: Rule, subject: Subject, machine: MachineView) -> bool:
+def _is_disproved(rule: Rule, subject: Subject, machine: MachineView) -> bool:
     """Whether what a rule predicts to fail has worked for the same subject.
 
     Only a stage that a program passed counts: an existing file or a bound module may still not work.
@@ -211,4 +219,4 @@ def _refuted(rule: Rule, subject: Subject, machine: MachineView) -> bool:
         return machine.ladder.proven(subject.key, climbed)
     if subject.kind is SubjectKind.FRAMEWORK:
         return machine.trains(subject.key, on_cpu=rule.on_cpu_too or not machine.gpus)
-    return machine.ladder.on_some_gpu(climbed)
+    return machine.ladder.is_proven_anywhere(climbed)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from gpudoctor.derive import MachineView
-from gpudoctor.diagnose.platforms import closer
+from gpudoctor.diagnose.platform_causes import causes_on_platform
 from gpudoctor.diagnose.rules import FAMILY_OF
 from gpudoctor.expressions import expression
 from gpudoctor.snapshot import Platform, TextLog
 
-_OF_LINUX_DRIVER = frozenset(
+_LINUX_DRIVER_CAUSES = frozenset(
     [
         "no-driver",
         "kernel-module-not-built",
@@ -25,44 +25,44 @@ _OF_LINUX_DRIVER = frozenset(
     ]
 )
 """Causes in the kernel driver for Linux, which WSL, Jetson, Windows and macOS do not have."""
-_OF_LINUX = frozenset({"pip-nvidia-libs-not-on-path", "glibc-too-old", "libcuda-not-on-loader-path", "container-ldcache-stale"})
+_LINUX_CAUSES = frozenset({"pip-nvidia-libs-not-on-path", "glibc-too-old", "libcuda-not-on-loader-path", "container-ldcache-stale"})
 """Causes in the loader and libraries of Linux, which WSL and Jetson have too."""
-_OF_LINUX_ACCESS = frozenset({"container-no-gpu-access", "libcuda-not-on-loader-path", "device-permission-denied"})
+_LINUX_ACCESS_CAUSES = frozenset({"container-no-gpu-access", "libcuda-not-on-loader-path", "device-permission-denied"})
 """What stands between a program and a GPU that Linux could give it."""
-OF_WSL = frozenset(name for name in FAMILY_OF if name.startswith("wsl"))
-_OF_WINDOWS = frozenset({"no-driver"})
+WSL_CAUSES = frozenset(name for name in FAMILY_OF if name.startswith("wsl"))
+_WINDOWS_CAUSES = frozenset({"no-driver"})
 """What can be wrong on Windows too."""
-_OF_CONTAINERS = expression(r"(?i)\b(?:docker|podman|container|kubernetes|k8s|pod)")
+_ABOUT_CONTAINERS = expression(r"(?i)\b(?:docker|podman|container|kubernetes|k8s|pod)")
 """What on Windows runs Linux."""
-_AT_HOME = {"windows-native-no-gpu": Platform.WINDOWS, "metal-plugin-missing": Platform.MACOS}
+_SINGLE_PLATFORM_CAUSES = {"windows-native-no-gpu": Platform.WINDOWS, "metal-plugin-missing": Platform.MACOS}
 """Causes of one platform alone."""
 
 
-def of_other_platforms(machine: MachineView) -> frozenset[str]:
+def causes_of_other_platforms(machine: MachineView) -> frozenset[str]:
     """Return the causes that this machine's platform cannot have."""
     known_platform = machine.site.platform in frozenset(Platform)
-    away = {cause for cause, platform in _AT_HOME.items() if known_platform and machine.site.platform != platform}
-    return _elsewhere(machine) | away
+    away = {cause for cause, platform in _SINGLE_PLATFORM_CAUSES.items() if known_platform and machine.site.platform != platform}
+    return _causes_by_platform(machine) | away
 
 
-def _elsewhere(machine: MachineView) -> frozenset[str]:
+def _causes_by_platform(machine: MachineView) -> frozenset[str]:
     """Return the causes of other platforms. Text from inside WSL often looks like any Linux, so Linux excludes nothing without its kernel's release."""
     platform, kernel = machine.site.platform, machine.host.kernel
     if platform in {Platform.WSL1, Platform.WSL2}:
-        return _OF_LINUX_DRIVER
+        return _LINUX_DRIVER_CAUSES
     if platform == Platform.WINDOWS:
-        both = OF_WSL if names_wsl(machine) else frozenset()  # Windows works, and a line is about WSL on it
-        access = frozenset[str]() if machine.log.says(_OF_CONTAINERS) or both else _OF_LINUX_ACCESS
-        return (_OF_LINUX_DRIVER | _OF_LINUX | OF_WSL | access) - _OF_WINDOWS - both
+        both = WSL_CAUSES if names_wsl(machine) else frozenset()  # Windows works, and a line is about WSL on it
+        access = frozenset[str]() if machine.log.has_line_with(_ABOUT_CONTAINERS) or both else _LINUX_ACCESS_CAUSES
+        return (_LINUX_DRIVER_CAUSES | _LINUX_CAUSES | WSL_CAUSES | access) - _WINDOWS_CAUSES - both
     if platform == Platform.MACOS and machine.hardware:
         return frozenset()  # no Mac of this decade has an NVIDIA GPU: the text also names the machine that it was written on
     if platform in {Platform.JETSON, Platform.MACOS}:
-        own = _OF_LINUX | _OF_LINUX_ACCESS if platform == Platform.MACOS and not machine.site.container else frozenset[str]()
-        return _OF_LINUX_DRIVER | OF_WSL | own
-    return OF_WSL if isinstance(kernel, str) and "microsoft" not in kernel.lower() else frozenset()
+        own = _LINUX_CAUSES | _LINUX_ACCESS_CAUSES if platform == Platform.MACOS and not machine.site.container else frozenset[str]()
+        return _LINUX_DRIVER_CAUSES | WSL_CAUSES | own
+    return WSL_CAUSES if isinstance(kernel, str) and "microsoft" not in kernel.lower() else frozenset()
 
 
 def names_wsl(machine: MachineView) -> bool:
     """Return whether a line of the log is about WSL."""
     log = machine.observed.text_log
-    return isinstance(log, TextLog) and bool(closer(("no-driver",), machine, log).keys() & OF_WSL)
+    return isinstance(log, TextLog) and bool(causes_on_platform(("no-driver",), machine, log).keys() & WSL_CAUSES)

@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 Other = TypeVar("Other")
 
 
-class Steps:
+class GuardedSteps:
     """Calls functions, and records those that crash."""
 
     def __init__(self) -> None:

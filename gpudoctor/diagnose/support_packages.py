@@ -6,45 +6,45 @@ from collections.abc import Container, Iterator
 from typing import Final
 
 from gpudoctor import versions
-from gpudoctor.derive import MachineView, known
+from gpudoctor.derive import MachineView, require_known
 from gpudoctor.derive.cuda import EffectiveCuda
-from gpudoctor.derive.cuda_libraries import WHEELS
-from gpudoctor.diagnose.missing_names import major, missing, missing_by_path
-from gpudoctor.diagnose.text_facts import Asks, Words
+from gpudoctor.derive.cuda_libraries import WHEEL_NAMES
+from gpudoctor.diagnose.missing_libraries import missing_libraries_on_disk, missing_library_names, soname_major
+from gpudoctor.diagnose.text_evidence import EvidenceByCause, TextEvidence
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import Matrix
-from gpudoctor.matrix.cite import cited
+from gpudoctor.matrix.citations import citation
 from gpudoctor.matrix.tables import CUDA, CUDNN
-from gpudoctor.signatures.phrases import SAID_IN_WHEELS
+from gpudoctor.signatures.phrases import STATED_WHEEL
 from gpudoctor.snapshot import Distribution, Missing
 from gpudoctor.versions import Version
 
-_NAMED_ALIKE_SINCE = 13
+_WITHOUT_SUFFIX_SINCE = 13
 """From this CUDA on the names of NVIDIA's packages do not end with its major version."""
-OF_WHEELS: Final = "-packages/nvidia/"
+WHEEL_FOLDER: Final = "-packages/nvidia/"
 """Where NVIDIA's packages for pip put their libraries."""
 
 
-def _in_wheels(machine: MachineView, text: str) -> Iterator[Evidence]:
+def _wheels_with_library(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the installed package of NVIDIA's that contains a missing library."""
-    installed = {wheel.name: wheel for wheel in wheels(machine)}
-    if not missing(text):
-        yield from _out_of_reach(machine, installed)
-    for wanted in missing(text):
-        package = _package_of(wanted)
+    installed = {wheel.name: wheel for wheel in nvidia_wheels(machine)}
+    if not missing_library_names(text):
+        yield from _unreachable_wheels(machine, installed)
+    for wanted in missing_library_names(text):
+        package = _package_with_library(wanted)
         if not package:
             continue
-        cudas = _cudas_of(wanted, machine)
-        names = {f"{package}-cu{cuda}" for cuda in cudas} | {package for cuda in cudas if cuda >= _NAMED_ALIKE_SINCE}
+        cudas = _cuda_majors_with_soname(wanted, machine)
+        names = {f"{package}-cu{cuda}" for cuda in cudas} | {package for cuda in cudas if cuda >= _WITHOUT_SUFFIX_SINCE}
         for distribution in (distribution for name, distribution in installed.items() if name in names):
-            version = versions.parse(distribution.version)
-            if version is not None and (package != WHEELS["cudnn"] or version.major == major(wanted)):
+            version = versions.parse_version(distribution.version)
+            if version is not None and (package != WHEEL_NAMES["cudnn"] or version.major == soname_major(wanted)):
                 yield Evidence("installed", distribution.label, distribution.where)
 
 
-def _out_of_reach(machine: MachineView, installed: Container[str]) -> Iterator[Evidence]:
+def _unreachable_wheels(machine: MachineView, installed: Container[str]) -> Iterator[Evidence]:
     """Yield the installed packages of NVIDIA's that a framework's wheel cannot find, whatever else is installed."""
     stack = machine.stack_or_missing
     for framework in machine.frameworks:
@@ -52,67 +52,69 @@ def _out_of_reach(machine: MachineView, installed: Container[str]) -> Iterator[E
         row = stack.row(own) if own is not None and not isinstance(stack, Missing) else None
         lost = [name for name in (row.unreachable or () if row else ()) if name in installed]
         if row and lost:
-            yield Evidence(f"packages that {framework.label} cannot find", " ".join(lost), cited(row.source))
+            yield Evidence(f"packages that {framework.label} cannot find", " ".join(lost), citation(row.source))
 
 
-def _in_folder_of_wheels(_: MachineView, text: str) -> Iterator[Evidence]:
+def _library_in_wheel_folder(_: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the path of a missing library in NVIDIA's packages for pip, if the text shows one."""
-    yield from (Words(name, f"{folder}{name}", "the text") for folder, name in missing_by_path(text) if OF_WHEELS in folder)
+    yield from (
+        TextEvidence(name, f"{folder}{name}", "the text") for folder, name in missing_libraries_on_disk(text) if WHEEL_FOLDER in folder
+    )
 
 
-_SAID_INSTALLED = expression(SAID_IN_WHEELS)
+_STATED_WHEEL = expression(STATED_WHEEL)
 
 
-def _said_to_be_in_wheels(machine: MachineView, text: str) -> Iterator[Evidence]:
+def _stated_wheels_with_library(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield NVIDIA's package for pip that contains a missing library, if somebody says that it is installed."""
-    said = {(found[1] or found[2]).lower(): found[0] for found in _SAID_INSTALLED.finditer(text)}
-    for wanted in missing(text):
-        package = _package_of(wanted)
+    said = {(found[1] or found[2]).lower(): found[0] for found in _STATED_WHEEL.finditer(text)}
+    for wanted in missing_library_names(text):
+        package = _package_with_library(wanted)
         for name, words in said.items():
             of_library, _, cuda = name.rpartition("-cu")
-            if of_library == package and _may_contain(wanted, int(cuda), machine.matrix):
-                yield Words(name, words, "a sentence")
+            if of_library == package and _can_contain(wanted, int(cuda), machine.matrix):
+                yield TextEvidence(name, words, "a sentence")
 
 
-def _may_contain(soname: str, cuda: int, matrix: Matrix) -> bool:
+def _can_contain(soname: str, cuda: int, matrix: Matrix) -> bool:
     """Return whether a package for a major version of CUDA contains a library, that of cuDNN in its newest release, which pip installs."""
     if soname.startswith("libcudnn"):
-        return max((row.release for row in matrix.rows(CUDNN) if row.cuda == cuda), default=Version(0)).major == major(soname)
-    return cuda in _with_library(soname, matrix)
+        return max((row.release for row in matrix.rows(CUDNN) if row.cuda == cuda), default=Version(0)).major == soname_major(soname)
+    return cuda in _cuda_majors_with_library(soname, matrix)
 
 
-def _package_of(soname: str) -> str:
+def _package_with_library(soname: str) -> str:
     """Return NVIDIA's package for pip that contains a library, without its CUDA; "" if none does."""
-    return next((package for name, package in WHEELS.items() if soname.lower().startswith(f"lib{name}")), "")
+    return next((package for name, package in WHEEL_NAMES.items() if soname.lower().startswith(f"lib{name}")), "")
 
 
-def _of_other_wheels(machine: MachineView, text: str) -> Iterator[Evidence]:
+def _wheels_for_other_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the framework's own CUDA, or NVIDIA's packages for another one, if a library of a third is missing."""
-    wanted = [name for name in missing(text) if not name.startswith("libcudnn")]
-    majors = {cuda for name in wanted for cuda in _cudas_of(name, machine)}
+    wanted = [name for name in missing_library_names(text) if not name.startswith("libcudnn")]
+    majors = {cuda for name in wanted for cuda in _cuda_majors_with_soname(name, machine)}
     for framework in machine.frameworks:
         cuda = framework.cuda_or_missing
         if framework.spec.brings_cuda and isinstance(cuda, EffectiveCuda) and majors and cuda.version.major not in majors:
             yield Evidence(f"CUDA of {framework.label}", str(cuda.version), cuda.where)
-    for wheel in wheels(machine):
-        if majors and _cuda_of(wheel) > max(majors):
+    for wheel in nvidia_wheels(machine):
+        if majors and _cuda_major_of_wheel(wheel) > max(majors):
             yield Evidence("installed", wheel.label, wheel.where)
 
 
-def _cuda_of(wheel: Distribution) -> int:
+def _cuda_major_of_wheel(wheel: Distribution) -> int:
     """Return the major version of CUDA that one of NVIDIA's packages is for; 0 if it does not tell."""
     suffix = wheel.name.rpartition("-cu")[2]
-    version = versions.parse(wheel.version) if wheel.name == WHEELS["cudart"] else None
+    version = versions.parse_version(wheel.version) if wheel.name == WHEEL_NAMES["cudart"] else None
     return int(suffix) if suffix.isdigit() else version.major if version else 0
 
 
-_OF_CONDA = expression(r"lib(\w{3,12})-(\d[\w.]{0,20})-")
+_CONDA_LIBRARY = expression(r"lib(\w{3,12})-(\d[\w.]{0,20})-")
 
 
-def _from_conda_and_pip(machine: MachineView, _: str) -> Iterator[Evidence]:
+def _doubly_installed_libraries(machine: MachineView, _: str) -> Iterator[Evidence]:
     """Yield a library of CUDA that conda and pip both installed, in different versions."""
-    packages = known(machine.observed.packages)
-    in_conda = {found[1]: found[2] for stem in known(packages.conda) if (found := _OF_CONDA.match(stem))}
+    packages = require_known(machine.observed.packages)
+    in_conda = {found[1]: found[2] for stem in require_known(packages.conda) if (found := _CONDA_LIBRARY.match(stem))}
     for distribution in packages.distributions:
         name = distribution.name.removeprefix("nvidia-").partition("-cu")[0]
         if distribution.name.startswith("nvidia-") and in_conda.get(name, distribution.version) != distribution.version:
@@ -122,7 +124,7 @@ def _from_conda_and_pip(machine: MachineView, _: str) -> Iterator[Evidence]:
 def _wheels_of_two_cudas(machine: MachineView, _: str) -> Iterator[Evidence]:
     """Yield two of NVIDIA's installed packages for one library and two CUDA releases."""
     seen: dict[str, Distribution] = {}
-    for wheel in wheels(machine):
+    for wheel in nvidia_wheels(machine):
         library, _, suffix = wheel.name.rpartition("-cu")
         if suffix.isdigit() and (first := seen.setdefault(library, wheel)) is not wheel:
             yield Evidence("installed", f"{first.label}, {wheel.label}", wheel.where)
@@ -132,28 +134,33 @@ _LINKER_SYMBOL = expression(r"\b_{1,2}nvJitLink[A-Z][a-z]\w{2,40}?_(\d{2})_(\d)\
 """A function of nvJitLink, whose name ends with the CUDA release that needs it."""
 
 
-def _older_linker(machine: MachineView, text: str) -> Iterator[Evidence]:
+def _linker_older_than_function(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield NVIDIA's installed package of nvJitLink, if it is older than the function that it lacks."""
     found = _LINKER_SYMBOL.search(text)
-    for wheel in wheels(machine) if found else ():
-        version = versions.parse(wheel.version)
-        if found and wheel.name.startswith(WHEELS["nvjitlink"]) and version and version[:2] < Version(int(found[1]), int(found[2]))[:2]:
+    for wheel in nvidia_wheels(machine) if found else ():
+        version = versions.parse_version(wheel.version)
+        if (
+            found
+            and wheel.name.startswith(WHEEL_NAMES["nvjitlink"])
+            and version
+            and version[:2] < Version(int(found[1]), int(found[2]))[:2]
+        ):
             yield Evidence("installed", wheel.label, wheel.where)
 
 
-def _cudas_of(soname: str, machine: MachineView) -> frozenset[int]:
+def _cuda_majors_with_soname(soname: str, machine: MachineView) -> frozenset[int]:
     """Return the major versions of CUDA that have a library of this name, as 10 to 13 have libcurand.so.10; for cuDNN of the installed packages."""
     if soname.startswith("libcudnn"):
-        suffixes = [wheel.name.rpartition("-cu")[2] for wheel in wheels(machine) if wheel.name.startswith(WHEELS["cudnn"])]
+        suffixes = [wheel.name.rpartition("-cu")[2] for wheel in nvidia_wheels(machine) if wheel.name.startswith(WHEEL_NAMES["cudnn"])]
         return frozenset(int(suffix) for suffix in suffixes if suffix.isdigit())
-    return _with_library(soname, machine.matrix)
+    return _cuda_majors_with_library(soname, machine.matrix)
 
 
-def _with_library(soname: str, matrix: Matrix) -> frozenset[int]:
+def _cuda_majors_with_library(soname: str, matrix: Matrix) -> frozenset[int]:
     return frozenset(row.release.major for row in matrix.rows(CUDA) if soname in (row.sonames or ()))
 
 
-def wheels(machine: MachineView) -> list[Distribution]:
+def nvidia_wheels(machine: MachineView) -> list[Distribution]:
     """Return the installed packages of NVIDIA's."""
     stack = machine.stack_or_missing
     return (
@@ -163,16 +170,16 @@ def wheels(machine: MachineView) -> list[Distribution]:
     )
 
 
-_BY_EXTENSION = expression(r"(?m)^\W{0,8}(?:import|from) (\w{3,40}_(?:cuda|ext|gpu)|vllm\._C|amp_C|sgl_kernel)\b")
+_EXTENSION_IMPORT = expression(r"(?m)^\W{0,8}(?:import|from) (\w{3,40}_(?:cuda|ext|gpu)|vllm\._C|amp_C|sgl_kernel)\b")
 """A compiled module of an extension of PyTorch, which is imported after PyTorch has loaded the runtime of its own CUDA."""
 
 
-def _of_an_extension(_: MachineView, text: str) -> Iterator[Evidence]:
-    if (found := _BY_EXTENSION.search(text)) and any(name.startswith("libcudart.") for name in missing(text)):
+def _importing_extension(_: MachineView, text: str) -> Iterator[Evidence]:
+    if (found := _EXTENSION_IMPORT.search(text)) and any(name.startswith("libcudart.") for name in missing_library_names(text)):
         yield Evidence("missing for", found[1], "a traceback")
 
 
-def listed_twice(machine: MachineView, _: str) -> Iterator[Evidence]:
+def duplicate_packages(machine: MachineView, _: str) -> Iterator[Evidence]:
     """Yield two packages of one framework that a list names: they own the same files."""
     packages = machine.observed.packages
     listed = () if isinstance(packages, Missing) else packages.distributions
@@ -184,11 +191,11 @@ def listed_twice(machine: MachineView, _: str) -> Iterator[Evidence]:
             yield Evidence("installed", " and ".join(copy.label for copy in copies[:2]), copies[0].where)
 
 
-PACKAGES: Asks = {
-    "two-copies-of-framework": (listed_twice,),
-    "pip-nvidia-libs-not-on-path": (_in_wheels, _in_folder_of_wheels, _said_to_be_in_wheels),
-    "extension-built-for-other-cuda": (_of_other_wheels, _of_an_extension),
-    "mixed-conda-pip": (_from_conda_and_pip,),
-    "nvidia-wheel-version-conflict": (_older_linker,),
+PACKAGE_FACTS: EvidenceByCause = {
+    "two-copies-of-framework": (duplicate_packages,),
+    "pip-nvidia-libs-not-on-path": (_wheels_with_library, _library_in_wheel_folder, _stated_wheels_with_library),
+    "extension-built-for-other-cuda": (_wheels_for_other_cuda, _importing_extension),
+    "mixed-conda-pip": (_doubly_installed_libraries,),
+    "nvidia-wheel-version-conflict": (_linker_older_than_function,),
     "cuda-mixed-versions": (_wheels_of_two_cudas,),
 }

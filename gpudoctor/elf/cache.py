@@ -11,11 +11,11 @@ _NEW = b"glibc-ld.so.cache1.1"
 _NEW_ENTRY = Struct("=iIIIQ")
 _COUNT = Struct("=I")
 _HEADER = 48
-LIMIT = 16 << 20
+MAX_CACHE_BYTES = 16 << 20
 """Bytes; a machine with everything installed has a few hundred thousand."""
-_MOST_NAME = 4096
+_MAX_NAME_LENGTH = 4096
 _ELF_LIBC6 = 3
-_KINDS = {
+_ARCHITECTURE_FLAGS = {
     ("x86_64", 64): 0x300,
     ("i386", 32): 0x000,
     ("aarch64", 64): 0xA00,
@@ -34,7 +34,7 @@ class Cache:
     def __init__(self, data: bytes = b"", machine: str = "x86_64", bits: int = 64) -> None:
         self._data = data
         self._paths: dict[bytes, int] = {}
-        kind = _KINDS.get((machine, bits))
+        kind = _ARCHITECTURE_FLAGS.get((machine, bits))
         if data and kind is not None:
             self._read(kind | _ELF_LIBC6)
 
@@ -44,14 +44,14 @@ class Cache:
         if place < 0 or not data.startswith((_NEW, _OLD)):
             return
         special = []
-        for flags, key, value, hwcap in _entries(data, place):
+        for flags, key, value, hwcap in _cache_entries(data, place):
             if flags == wanted:
                 if hwcap:
                     special.append((key, value))
                 else:
-                    self._paths.setdefault(_text(data, place + key), place + value)
+                    self._paths.setdefault(_text_at(data, place + key), place + value)
         for key, value in special:
-            self._paths.setdefault(_text(data, place + key), place + value)
+            self._paths.setdefault(_text_at(data, place + key), place + value)
 
     def __len__(self) -> int:
         return len(self._paths)
@@ -59,10 +59,10 @@ class Cache:
     def get(self, soname: str) -> str | None:
         """The path for `soname`."""
         place = self._paths.get(os.fsencode(soname))
-        return os.fsdecode(_text(self._data, place)) or None if place is not None else None
+        return os.fsdecode(_text_at(self._data, place)) or None if place is not None else None
 
 
-def _entries(data: bytes, place: int) -> Iterator[tuple[int, int, int, int]]:
+def _cache_entries(data: bytes, place: int) -> Iterator[tuple[int, int, int, int]]:
     head = data[place + len(_NEW) : place + len(_NEW) + _COUNT.size]
     count = _COUNT.unpack(head)[0] if len(head) == _COUNT.size else 0
     first = place + _HEADER
@@ -72,6 +72,6 @@ def _entries(data: bytes, place: int) -> Iterator[tuple[int, int, int, int]]:
         yield flags, key, value, hwcap
 
 
-def _text(data: bytes, place: int) -> bytes:
-    end = data.find(b"\0", place, place + _MOST_NAME)
+def _text_at(data: bytes, place: int) -> bytes:
+    end = data.find(b"\0", place, place + _MAX_NAME_LENGTH)
     return data[place:end] if 0 <= place < end else b""

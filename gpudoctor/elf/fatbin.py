@@ -23,12 +23,12 @@ _ENTRY_SIZE = 64
 _PTX, _SASS = 1, 2
 _SPECIFIC, _FAMILY = 1 << 20, 1 << 21
 """Flags of sm_90a and of sm_100f."""
-MOST_HEADERS = 200_000
+MAX_HEADERS = 200_000
 """In one file; takes a quarter of a second. The largest library seen, cuDNN's precompiled engines, has 7 255."""
-_MOST_PADDING = 1 << 16
-_GIVE_BACK = 32 << 20
+_MAX_PADDING = 1 << 16
+_RELEASE_AFTER = 32 << 20
 """Bytes of the file after which its pages are released."""
-_FEW = 4
+_RARE_SHARE = 4
 """An architecture is rare if fewer than one in this many fat binaries has it, relative to the commonest: torch 2.15 has sm_100 in 476, sm_103f in 59."""
 
 
@@ -46,9 +46,9 @@ class Architectures:
         self.damage = ""
 
 
-def read(path: str, sections: Iterable[tuple[str, int, int]] | None = None) -> Architectures:
+def read_gpu_code(path: str, sections: Iterable[tuple[str, int, int]] | None = None) -> Architectures:
     """The code in the file at `path`, whose `sections` are as in Elf. Raises OSError and NotElf, like file.read."""
-    wanted = list(file.read(path, code=True).sections if sections is None else sections)
+    wanted = list(file.read_elf_file(path, code=True).sections if sections is None else sections)
     linked = [section for section in wanted if section[0] == file.CODE_SECTIONS[0]]
     code = Architectures()
     if not wanted:
@@ -56,11 +56,11 @@ def read(path: str, sections: Iterable[tuple[str, int, int]] | None = None) -> A
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as mapped:
-            walk = _Walk(mapped, code)
+            walk = _FatbinWalk(mapped, code)
             # relocatable code lies beside what was linked from it, and never runs by itself
             for _, offset, size in linked or wanted:
                 walk.section(offset, min(offset + size, len(mapped)))
-            walk.sum_up()
+            walk.name_architectures()
     except ValueError as error:  # the file has been truncated since
         code.damage = str(error)
     finally:
@@ -68,13 +68,13 @@ def read(path: str, sections: Iterable[tuple[str, int, int]] | None = None) -> A
     return code
 
 
-class _Walk:
+class _FatbinWalk:
     """One pass over the sections of a file."""
 
     def __init__(self, mapped: mmap.mmap, code: Architectures) -> None:
         self._mapped = mapped
         self._code = code
-        self._left = MOST_HEADERS
+        self._left = MAX_HEADERS
         self._seen: dict[tuple[int, int, int], int] = {}
 
     def section(self, place: int, end: int) -> None:
@@ -95,13 +95,13 @@ class _Walk:
             self._code.fatbins += 1
             self._entries(place + size, stop)
             if self._left <= 0:
-                self._code.damage = f"more than {MOST_HEADERS} headers"
+                self._code.damage = f"more than {MAX_HEADERS} headers"
                 return
             place = stop
-            if place - behind > _GIVE_BACK:
-                behind = self._give_back(behind, place)
+            if place - behind > _RELEASE_AFTER:
+                behind = self._release_pages(behind, place)
 
-    def _give_back(self, behind: int, place: int) -> int:
+    def _release_pages(self, behind: int, place: int) -> int:
         start = behind & -mmap.PAGESIZE
         if hasattr(mmap, "MADV_DONTNEED"):
             self._mapped.madvise(mmap.MADV_DONTNEED, start, (place - start) & -mmap.PAGESIZE)
@@ -109,7 +109,7 @@ class _Walk:
 
     def _next(self, place: int, end: int) -> int:
         """Where the next fat binary begins after padding; 0 if there is none."""
-        limit = min(end, place + _MOST_PADDING)
+        limit = min(end, place + _MAX_PADDING)
         found = self._mapped.find(_MAGIC_BYTES, place, limit)
         between = self._mapped[place : found if found >= 0 else limit]
         if between.strip(b"\0"):
@@ -130,7 +130,7 @@ class _Walk:
                 self._code.damage = "an entry's header claims more than its fat binary holds"
                 return
 
-    def sum_up(self) -> None:
+    def name_architectures(self) -> None:
         """Name what was seen in numeric order: sm_90 before sm_100."""
         kinds: dict[int, list[str]] = {_SASS: [], _PTX: []}
         few = []
@@ -140,6 +140,6 @@ class _Walk:
                 suffix = "a" if flags & _SPECIFIC else "f" if flags & _FAMILY else ""
                 name = f"{'sm' if kind == _SASS else 'compute'}_{number}{suffix}"
                 kinds[kind].append(name)
-                if count * _FEW < most:
+                if count * _RARE_SHARE < most:
                     few.append(name)
         self._code.sass, self._code.ptx, self._code.few = tuple(kinds[_SASS]), tuple(kinds[_PTX]), tuple(few)

@@ -17,7 +17,7 @@ MACHINES = {3: "i386", 21: "ppc64le", 40: "arm", 62: "x86_64", 183: "aarch64", 2
 CODE_SECTIONS = (".nv_fatbin", "__nv_relfatbin")
 """Where nvcc puts fat binaries: linked, and still to be linked."""
 
-_LFS = b"version https://git-lfs"
+_LFS_POINTER = b"version https://git-lfs"
 """How a Git LFS pointer begins, by its specification."""
 
 # elf.h
@@ -26,13 +26,13 @@ _DT_NEEDED, _DT_HASH, _DT_STRTAB, _DT_SYMTAB, _DT_STRSZ, _DT_SONAME, _DT_RPATH, 
 _DT_GNU_HASH = 0x6FFFFEF5
 _DT_FLAGS_1, _DT_VERNEED, _DT_VERNEEDNUM = 0x6FFFFFFB, 0x6FFFFFFE, 0x6FFFFFFF
 _DF_1_NODEFLIB = 0x800
-_LOADABLE = (2, 3)  # ET_EXEC, ET_DYN
+_LOADABLE_TYPES = (2, 3)  # ET_EXEC, ET_DYN
 
 # limits for files that lie about their sizes: twenty times the largest seen
-_MOST_HEADERS = 4096
-_MOST_ENTRIES = 16384
-_MOST_TEXT = 1 << 20
-_MOST_VERSIONS = 4096
+_MAX_HEADERS = 4096
+_MAX_ENTRIES = 16384
+_MAX_TEXT = 1 << 20
+_MAX_VERSIONS = 4096
 
 
 class NotElf(Exception):  # noqa: N818 -- a property of the file, not an error of ours
@@ -101,7 +101,7 @@ class Elf:
         """Name, offset and size of the sections with GPU code; read on demand."""
 
 
-def read(path: str, *, code: bool = False, versions: bool = False) -> Elf:
+def read_elf_file(path: str, *, code: bool = False, versions: bool = False) -> Elf:
     """The facts of the file at `path`. Raises OSError if it cannot be opened, NotElf if it cannot be loaded."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     try:
@@ -151,7 +151,7 @@ class _Reader:
         head = self._at(0, 64)
         if not head:
             raise NotElf("an empty file", "empty")
-        if head.startswith(_LFS):
+        if head.startswith(_LFS_POINTER):
             raise NotElf("a Git LFS pointer in place of the file itself", "lfs-pointer")
         if len(head) < 52:
             begins = head[:4] == b"\x7fELF"[: len(head)]
@@ -168,7 +168,7 @@ class _Reader:
             raise NotElf("truncated", "truncated")
         found = Elf(self._path, 32 * head[4], MACHINES.get(machine, f"machine {machine}"), self._identity)
         found.little = head[5] == 1
-        if kind not in _LOADABLE:
+        if kind not in _LOADABLE_TYPES:
             raise NotElf("an object file" if kind == 1 else f"an ELF file of type {kind}")
         self._dynamic(found, layout, (programs, size, count), versions=versions)
         if code:
@@ -179,7 +179,7 @@ class _Reader:
         """Up to `count` rows of `size` bytes of a table, without those beyond the end of the file."""
         if size < shape.size:
             return
-        data = self._at(offset, size * min(count, _MOST_HEADERS))
+        data = self._at(offset, size * min(count, _MAX_HEADERS))
         for place in range(0, len(data) - shape.size + 1, size):
             yield shape.unpack_from(data, place)
 
@@ -188,7 +188,7 @@ class _Reader:
         loads, offset, size = self._segments(found, layout, table)
         tags: dict[int, int] = {}
         needed = []
-        data = self._at(offset, min(size, _MOST_ENTRIES * layout.dynamic.size))
+        data = self._at(offset, min(size, _MAX_ENTRIES * layout.dynamic.size))
         for place in range(0, len(data) - layout.dynamic.size + 1, layout.dynamic.size):
             tag, value = layout.dynamic.unpack_from(data, place)
             if tag == 0:
@@ -197,13 +197,13 @@ class _Reader:
                 needed.append(value)
             tags[tag] = value
         found.no_defaults = bool(tags.get(_DT_FLAGS_1, 0) & _DF_1_NODEFLIB)
-        strings = _placed(loads, tags.get(_DT_STRTAB, 0))
+        strings = _file_offset(loads, tags.get(_DT_STRTAB, 0))
         if strings < 0:
             return
         found.strings = (strings, max(0, min(tags.get(_DT_STRSZ, 0), self._size - strings)))
-        found.symbols = _placed(loads, tags.get(_DT_SYMTAB, 0)) if _DT_SYMTAB in tags else -1
-        found.gnu_hash = _placed(loads, tags[_DT_GNU_HASH]) if _DT_GNU_HASH in tags else -1
-        found.hash = _placed(loads, tags[_DT_HASH]) if _DT_HASH in tags else -1
+        found.symbols = _file_offset(loads, tags.get(_DT_SYMTAB, 0)) if _DT_SYMTAB in tags else -1
+        found.gnu_hash = _file_offset(loads, tags[_DT_GNU_HASH]) if _DT_GNU_HASH in tags else -1
+        found.hash = _file_offset(loads, tags[_DT_HASH]) if _DT_HASH in tags else -1
         found.needed = tuple(self._text(strings + name) for name in needed)
         found.soname = self._text(strings + tags[_DT_SONAME]) if _DT_SONAME in tags else ""
         if _DT_RUNPATH in tags:
@@ -211,8 +211,8 @@ class _Reader:
         elif _DT_RPATH in tags:
             found.rpath = self._text(strings + tags[_DT_RPATH])
         if versions and _DT_VERNEED in tags:
-            place = _placed(loads, tags[_DT_VERNEED])
-            found.versions = self._versions(layout.order, place, strings, min(tags.get(_DT_VERNEEDNUM, 0), _MOST_VERSIONS))
+            place = _file_offset(loads, tags[_DT_VERNEED])
+            found.versions = self._versions(layout.order, place, strings, min(tags.get(_DT_VERNEEDNUM, 0), _MAX_VERSIONS))
 
     def _segments(self, found: Elf, layout: _Layout, table: tuple[int, int, int]) -> tuple[list[tuple[int, int, int]], int, int]:
         """Address, offset and size of the loaded segments; offset and size of the dynamic section."""
@@ -242,7 +242,7 @@ class _Reader:
             end = data.find(b"\0")
             if end >= 0:
                 return os.fsdecode(data[:end])
-            if len(data) < size or size >= _MOST_TEXT:
+            if len(data) < size or size >= _MAX_TEXT:
                 return ""  # no end: the loader would crash on it
             size *= 16
 
@@ -250,7 +250,7 @@ class _Reader:
         """Read Elfw(Verneed) and Elfw(Vernaux), the same in both classes; each holds the offset of the next."""
         need, aux = Struct(order + "HHIII"), Struct(order + "IHHII")
         found: dict[str, tuple[str, ...]] = {}
-        left = _MOST_VERSIONS
+        left = _MAX_VERSIONS
         for _ in range(count):
             data = self._at(place, need.size)
             if len(data) < need.size:
@@ -277,14 +277,14 @@ class _Reader:
         rows = list(self._rows(layout.section, offset, size, count))
         if names >= len(rows):
             return
-        texts = self._at(rows[names][4], min(rows[names][5], _MOST_TEXT))
+        texts = self._at(rows[names][4], min(rows[names][5], _MAX_TEXT))
         for name, _, _, _, place, length in rows:
             text = texts[name : name + 32].partition(b"\0")[0].decode("ascii", "replace")
             if text in CODE_SECTIONS and place < self._size:
                 yield text, place, min(length, self._size - place)
 
 
-def _placed(loads: list[tuple[int, int, int]], address: int) -> int:
+def _file_offset(loads: list[tuple[int, int, int]], address: int) -> int:
     """The file offset of a virtual address; -1 if it is in none of the segments."""
     for start, offset, size in loads:
         if start <= address < start + size:

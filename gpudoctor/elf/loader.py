@@ -11,27 +11,27 @@ from typing import NamedTuple
 
 from gpudoctor.elf.cache import Cache
 from gpudoctor.elf.file import Elf
-from gpudoctor.elf.search import Folders, Tokens, split
+from gpudoctor.elf.search import PathTokens, SearchFolders, split_path_list
 from gpudoctor.elf.system import CannotLoad, FileSystem
 
-MOST_OBJECTS = 4096
+MAX_OBJECTS = 4096
 """Libraries in one process; beyond that nothing more is loaded."""
-CACHE = "/etc/ld.so.cache"
+CACHE_FILE = "/etc/ld.so.cache"
 
 
-class Way(NamedTuple):
+class SearchSource(NamedTuple):
     """How a file was found: a keyword, empty if it does not matter, and the full description."""
 
     by: str
     words: str
 
 
-class Object:
+class LoadedObject:
     """A file in the simulated process. `caller` is the object that asked for it first."""
 
     __slots__ = ("caller", "elf", "origin", "path", "way")
 
-    def __init__(self, elf: Elf, path: str, caller: Object | None, way: Way) -> None:
+    def __init__(self, elf: Elf, path: str, caller: LoadedObject | None, way: SearchSource) -> None:
         self.elf = elf
         self.path = path
         self.origin = path.rpartition("/")[0] or "/"
@@ -49,11 +49,11 @@ class Lookup:
 
     __slots__ = ("already", "asked_by", "damaged", "found", "looked_in", "problem", "refused", "shadows", "wanted", "way")
 
-    def __init__(self, wanted: str, asked_by: Object | None) -> None:
+    def __init__(self, wanted: str, asked_by: LoadedObject | None) -> None:
         self.wanted = wanted
         self.asked_by = asked_by
-        self.found: Object | None = None
-        self.way = Way("", "")
+        self.found: LoadedObject | None = None
+        self.way = SearchSource("", "")
         self.already = False
         """The library was already in the process, and nothing was searched."""
         self.problem = ""
@@ -61,10 +61,10 @@ class Lookup:
         self.refused: list[tuple[str, str]] = []
         self.damaged: list[tuple[str, CannotLoad]] = []
         """The refused files that no process could load: empty, truncated, unreadable."""
-        self.shadows: list[tuple[str, Way]] = []
+        self.shadows: list[tuple[str, SearchSource]] = []
 
 
-class Opening:
+class OpenResult:
     """The result of one dlopen or program start: the request first, then its needs in the loader's order."""
 
     __slots__ = ("resolutions",)
@@ -78,7 +78,7 @@ class Opening:
         return [resolution for resolution in self.resolutions if resolution.found is None]
 
 
-class Setting:
+class LoaderSetting:
     """The environment of a process; lists as the environment variables spell them."""
 
     __slots__ = ("cache", "defaults", "library_path", "platform", "preload")
@@ -98,42 +98,42 @@ class Setting:
 class Loader:
     """One simulated process."""
 
-    def __init__(self, files: FileSystem, setting: Setting) -> None:
+    def __init__(self, files: FileSystem, setting: LoaderSetting) -> None:
         self._files = files
         self._setting = setting
-        self.objects: list[Object] = []
-        self._by_identity: dict[tuple[int, int], Object] = {}
-        self._by_name: dict[str, Object] = {}
-        self._tokens = Tokens("", "")
-        self.main: Object | None = None
+        self.objects: list[LoadedObject] = []
+        self._by_identity: dict[tuple[int, int], LoadedObject] = {}
+        self._by_name: dict[str, LoadedObject] = {}
+        self._tokens = PathTokens("", "")
+        self.main: LoadedObject | None = None
 
-    def start(self, program: str, *, follow: Iterable[str] | None = None) -> Opening:
+    def start(self, program: str, *, follow: Iterable[str] | None = None) -> OpenResult:
         """Start `program` with LD_PRELOAD and the needs of both. `follow` as in `open`. Raises CannotLoad if it cannot start."""
         elf = self._files.elf(program)
         if elf is None:
             raise CannotLoad("no such file", fatal=True)
         lib = next(iter(self._setting.defaults), "").strip("/")
-        self._tokens = Tokens(lib, self._setting.platform or elf.machine)
-        self.main = self._take(elf, program, None, Way("", "the program"))
-        opening = Opening()
+        self._tokens = PathTokens(lib, self._setting.platform or elf.machine)
+        self.main = self._take(elf, program, None, SearchSource("", "the program"))
+        opening = OpenResult()
         roots = [self.main]
         for wanted in self._setting.preload.replace(":", " ").split():
             lookup = self._resolve(wanted, self.main, shadows=False)
             opening.resolutions.append(lookup)
             if lookup.found is not None and not lookup.already:
-                lookup.found.way = lookup.way = Way("", "LD_PRELOAD")
+                lookup.found.way = lookup.way = SearchSource("", "LD_PRELOAD")
                 roots.append(lookup.found)
         self._needs(roots, opening, None if follow is None else frozenset(follow), shadows=False)
         return opening
 
-    def open(self, wanted: str, caller: Object, *, skip: Iterable[str] = (), shadows: bool = False) -> Opening:
+    def open(self, wanted: str, caller: LoadedObject, *, skip: Iterable[str] = (), shadows: bool = False) -> OpenResult:
         """dlopen(`wanted`) by code in `caller`, with all its needs; `skip` names needs to ignore.
 
         With `shadows` the search goes on after the first match. If anything is missing the process stays as it was.
         """
         before = len(self.objects)
         names = dict(self._by_name)
-        opening = Opening()
+        opening = OpenResult()
         lookup = self._resolve(wanted, caller, shadows=shadows)
         opening.resolutions.append(lookup)
         if lookup.found is not None and not lookup.already:
@@ -146,7 +146,13 @@ class Loader:
         return opening
 
     def _needs(
-        self, roots: list[Object], opening: Opening, follow: frozenset[str] | None, *, shadows: bool, skip: frozenset[str] = frozenset()
+        self,
+        roots: list[LoadedObject],
+        opening: OpenResult,
+        follow: frozenset[str] | None,
+        *,
+        shadows: bool,
+        skip: frozenset[str] = frozenset(),
     ) -> None:
         """Load the needs breadth first, as the loader does."""
         waiting = list(roots)
@@ -158,20 +164,20 @@ class Loader:
                 opening.resolutions.append(resolution)
                 if resolution.found is not None and not resolution.already:
                     waiting.append(resolution.found)
-            if len(self.objects) >= MOST_OBJECTS:
+            if len(self.objects) >= MAX_OBJECTS:
                 return
 
-    def loaded(self, name: str) -> Object | None:
+    def loaded(self, name: str) -> LoadedObject | None:
         """The object known by `name`: its soname, or a name under which it was found."""
         return self._by_name.get(name)
 
-    def _resolve(self, wanted: str, caller: Object, *, shadows: bool) -> Lookup:
+    def _resolve(self, wanted: str, caller: LoadedObject, *, shadows: bool) -> Lookup:
         result = Lookup(wanted, caller)
         there = self.loaded(wanted)
         if there is not None:
             result.found, result.already = there, True
             by = f" by {there.caller.name}" if there.caller not in {None, self.main} else ""
-            result.way = Way(there.way.by, f"already loaded{by}: {there.way.words}")
+            result.way = SearchSource(there.way.by, f"already loaded{by}: {there.way.words}")
             return result
         try:
             self._search(result, wanted, caller, shadows=shadows)
@@ -181,11 +187,11 @@ class Loader:
             self._by_name.setdefault(wanted, result.found)
         return result
 
-    def _search(self, result: Lookup, wanted: str, caller: Object, *, shadows: bool) -> None:
+    def _search(self, result: Lookup, wanted: str, caller: LoadedObject, *, shadows: bool) -> None:
         if "/" in wanted:
             path = self._tokens.expand(wanted, caller.origin)
             result.looked_in.append(path.rpartition("/")[0])
-            self._try(result, path, caller, Way("", "its path"))
+            self._try(result, path, caller, SearchSource("", "its path"))
             return
         seen: set[str] = set()
         for way, folders in self._lists(caller):
@@ -194,29 +200,29 @@ class Loader:
                     if folder in seen and result.found is not None:
                         continue
                     seen.add(folder)
-                    self._visit(result, f"{folder}/{wanted}", folder, caller, way)
+                    self._visit_folder(result, f"{folder}/{wanted}", folder, caller, way)
                     if result.found is not None and not shadows:
                         return
             except CannotLoad as refused:
                 if refused.fatal:
                     raise
             if way is _LAST_LIST and not caller.elf.no_defaults:
-                self._ask_cache(result, wanted, caller)
+                self._search_cache(result, wanted, caller)
                 if result.found is not None and not shadows:
                     return
 
-    def _ask_cache(self, result: Lookup, wanted: str, caller: Object) -> None:
+    def _search_cache(self, result: Lookup, wanted: str, caller: LoadedObject) -> None:
         if result.found is None:
-            result.looked_in.append(CACHE)
+            result.looked_in.append(CACHE_FILE)
         path = self._setting.cache.get(wanted)
         if path is not None:
             try:
-                self._try(result, path, caller, Way("", CACHE))
+                self._try(result, path, caller, SearchSource("", CACHE_FILE))
             except CannotLoad as refused:
                 if refused.fatal:
                     raise
 
-    def _visit(self, result: Lookup, path: str, folder: str, caller: Object, way: Way) -> None:
+    def _visit_folder(self, result: Lookup, path: str, folder: str, caller: LoadedObject, way: SearchSource) -> None:
         if result.found is None:
             result.looked_in.append(folder)
             self._try(result, path, caller, way)
@@ -230,10 +236,10 @@ class Loader:
         if elf is not None and self._fits(elf) and elf.identity != result.found.elf.identity:
             result.shadows.append((path, way))
 
-    def _try(self, result: Lookup, path: str, caller: Object, way: Way) -> None:
+    def _try(self, result: Lookup, path: str, caller: LoadedObject, way: SearchSource) -> None:
         """Load `path` if possible; otherwise record it as refused."""
         if result.found is not None:
-            return self._visit(result, path, "", caller, way)
+            return self._visit_folder(result, path, "", caller, way)
         try:
             elf = self._files.elf(path)
         except CannotLoad as refused:
@@ -255,8 +261,8 @@ class Loader:
             result.found = self._take(elf, path, caller, way)
         return None
 
-    def _take(self, elf: Elf, path: str, caller: Object | None, way: Way) -> Object:
-        library = Object(elf, path, caller, way)
+    def _take(self, elf: Elf, path: str, caller: LoadedObject | None, way: SearchSource) -> LoadedObject:
+        library = LoadedObject(elf, path, caller, way)
         self.objects.append(library)
         self._by_identity[elf.identity] = library
         self._by_name.setdefault(path, library)
@@ -268,10 +274,10 @@ class Loader:
         main = self.main
         return main is None or (elf.bits == main.elf.bits and elf.machine == main.elf.machine and elf.little == main.elf.little)
 
-    def _lists(self, caller: Object) -> Iterator[tuple[Way, Iterable[str]]]:
+    def _lists(self, caller: LoadedObject) -> Iterator[tuple[SearchSource, Iterable[str]]]:
         """The lists of folders in the loader's order with their names; the cache comes after _LAST_LIST."""
         if caller.elf.runpath is None:
-            library: Object | None = caller
+            library: LoadedObject | None = caller
             chain = []
             while library is not None and library not in chain:
                 chain.append(library)
@@ -280,17 +286,17 @@ class Loader:
                 chain.append(self.main)
             for library in chain:
                 if library.elf.rpath:
-                    yield Way("rpath", f"DT_RPATH of {library.name}"), self._folders(library.elf.rpath, library)
+                    yield SearchSource("rpath", f"DT_RPATH of {library.name}"), self._folders(library.elf.rpath, library)
         if self._setting.library_path and self.main is not None:
-            yield Way("ld-library-path", "LD_LIBRARY_PATH"), self._folders(self._setting.library_path, self.main)
+            yield SearchSource("ld-library-path", "LD_LIBRARY_PATH"), self._folders(self._setting.library_path, self.main)
         if caller.elf.runpath:
-            yield Way("runpath", f"DT_RUNPATH of {caller.name}"), self._folders(caller.elf.runpath, caller)
+            yield SearchSource("runpath", f"DT_RUNPATH of {caller.name}"), self._folders(caller.elf.runpath, caller)
         yield _LAST_LIST, ()
         if not caller.elf.no_defaults:
-            yield Way("", "a default folder"), self._folders(":".join(self._setting.defaults), caller)
+            yield SearchSource("", "a default folder"), self._folders(":".join(self._setting.defaults), caller)
 
-    def _folders(self, text: str, owner: Object) -> Folders:
-        return Folders(self._files, self._tokens, split(text), owner.origin)
+    def _folders(self, text: str, owner: LoadedObject) -> SearchFolders:
+        return SearchFolders(self._files, self._tokens, split_path_list(text), owner.origin)
 
 
-_LAST_LIST = Way("", "the lists of the process")
+_LAST_LIST = SearchSource("", "the lists of the process")

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 
 from gpudoctor.elf.system import FileSystem
 
-MOST_FOLDERS = 65536
+MAX_FOLDERS = 65536
 """In one list; no search path that fits into an environment or a file's megabyte has more."""
 HWCAPS = "glibc-hwcaps"
-_LEVELS = {
+_LEVEL_FLAGS = {
     "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
     "x86-64-v3": ("avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"),
     "x86-64-v2": ("cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3"),
@@ -18,12 +18,12 @@ _LEVELS = {
 """The levels of the x86-64 psABI, highest first, each with the flags of /proc/cpuinfo that it adds to the one below."""
 
 
-def split(text: str) -> tuple[str, ...]:
+def split_path_list(text: str) -> tuple[str, ...]:
     """The entries of a list in order, without duplicates: TensorFlow's RUNPATH repeats its eight a hundred times."""
-    return tuple(dict.fromkeys(text.replace(";", ":").split(":")[:MOST_FOLDERS]))
+    return tuple(dict.fromkeys(text.replace(";", ":").split(":")[:MAX_FOLDERS]))
 
 
-class Tokens:
+class PathTokens:
     """The values of $LIB and $PLATFORM in this process."""
 
     __slots__ = ("_lib", "_platform")
@@ -54,12 +54,12 @@ class Tokens:
         return done + rest
 
 
-class Folders:
+class SearchFolders:
     """The folders of one list. An empty entry is the current directory, which is unknown: it yields nothing."""
 
     __slots__ = ("_entries", "_files", "_origin", "_tokens")
 
-    def __init__(self, files: FileSystem, tokens: Tokens, entries: Iterable[str], origin: str) -> None:
+    def __init__(self, files: FileSystem, tokens: PathTokens, entries: Iterable[str], origin: str) -> None:
         self._files = files
         self._tokens = tokens
         self._entries = entries
@@ -75,12 +75,12 @@ class Folders:
             seen.add(folder)
             folder = "" if folder == "/" else folder
             if self._files.is_folder(f"{folder}/{HWCAPS}"):
-                yield from (f"{folder}/{HWCAPS}/{level}" for level in levels())
+                yield from (f"{folder}/{HWCAPS}/{level}" for level in processor_levels())
             yield folder
 
 
 @functools.lru_cache(maxsize=1)
-def levels() -> tuple[str, ...]:
+def processor_levels() -> tuple[str, ...]:
     """The processor levels of this machine whose libraries may lie in folders of their own, highest first."""
     try:
         with open("/proc/cpuinfo", "rb") as file:
@@ -90,7 +90,7 @@ def levels() -> tuple[str, ...]:
     flags = text.partition(b"flags")[2].partition(b"\n")[0].decode("ascii", "replace").split()
     needed: list[str] = []
     held = []
-    for level, added in reversed(_LEVELS.items()):
+    for level, added in reversed(_LEVEL_FLAGS.items()):
         needed += added
         if set(needed) <= set(flags):
             held.append(level)

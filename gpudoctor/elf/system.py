@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from gpudoctor.elf import file
-from gpudoctor.elf.cache import LIMIT, Cache
+from gpudoctor.elf.cache import MAX_CACHE_BYTES, Cache
 
 _LOADER_BYTES = 2 << 20
 """An ld.so has a quarter of that."""
@@ -30,7 +30,7 @@ class CannotLoad(Exception):  # noqa: N818 -- an answer
         """The file or the folder above it that this user may not open; empty if that is not the reason."""
 
 
-def closed(path: str) -> str:
+def closed_folder(path: str) -> str:
     """The uppermost folder above a path that this user may not enter; the path itself if there is none."""
     path, outer = os.path.normpath(path), []
     folder = path
@@ -50,7 +50,7 @@ class FileSystem(Protocol):
         """Whether `path` is a folder, links followed."""
 
 
-class System:
+class FileTree:
     """The file system below a root; every path is looked at once."""
 
     def __init__(self, root: str = "/", live: Iterable[str] = ()) -> None:
@@ -83,16 +83,16 @@ class System:
     def elf(self, path: str) -> file.Elf | None:
         """As in FileSystem."""
         if path not in self._known:
-            self._known[path] = self._look(path)
+            self._known[path] = self._read_library(path)
         known = self._known[path]
         if isinstance(known, CannotLoad):
             raise known
         return known
 
-    def _look(self, path: str) -> file.Elf | CannotLoad | None:
+    def _read_library(self, path: str) -> file.Elf | CannotLoad | None:
         place = self.place(path)
         try:
-            found = file.read(place, code=True)
+            found = file.read_elf_file(place, code=True)
         except file.NotElf as reason:
             return CannotLoad(reason.reason, reason.kind, fatal=reason.fatal)
         except OSError as error:
@@ -100,16 +100,16 @@ class System:
                 dangles = os.path.islink(place)
                 return CannotLoad(f"a link to {os.readlink(place)}, which does not exist", "dangling-link") if dangles else None
             refused = CannotLoad(error.strerror or str(error), ends_list=error.errno != errno.EACCES)
-            refused.closed = closed(place)[len(place) - len(path) :] if error.errno == errno.EACCES else ""
+            refused.closed = closed_folder(place)[len(place) - len(path) :] if error.errno == errno.EACCES else ""
             return refused
         except ValueError:  # a zero byte in the name
             return None
-        if place == path and self._forbids_execution(path.rpartition("/")[0] or "/"):
+        if place == path and self._is_noexec(path.rpartition("/")[0] or "/"):
             return CannotLoad("on a file system that is mounted noexec", "noexec", fatal=True)
         found.path = path
         return found
 
-    def _forbids_execution(self, folder: str) -> bool:
+    def _is_noexec(self, folder: str) -> bool:
         """Whether nothing in `folder` can be mapped as code; False for another machine's tree, whose mount options are unknown."""
         if folder not in self._noexec:
             try:
@@ -130,14 +130,14 @@ class System:
     def cache(self, machine: str, bits: int) -> Cache:
         """/etc/ld.so.cache; an empty one if it cannot be read."""
         try:
-            return Cache(self._start("/etc/ld.so.cache", LIMIT), machine, bits)
+            return Cache(self._start("/etc/ld.so.cache", MAX_CACHE_BYTES), machine, bits)
         except OSError:  # the loader does without it too
             return Cache()
 
     def defaults(self, interpreter: str, machine: str, bits: int) -> tuple[str, ...]:
         """The folders built into the loader at `interpreter`, which holds them as text: "/lib64/", a zero byte, "/usr/lib64/", and so on."""
         try:
-            built_in = _built_in(self._start(interpreter, _LOADER_BYTES)) if interpreter else ()
+            built_in = _built_in_folders(self._start(interpreter, _LOADER_BYTES)) if interpreter else ()
         except (OSError, ValueError):
             built_in = ()
         if built_in:
@@ -153,7 +153,7 @@ class System:
             os.close(descriptor)
 
 
-def _built_in(data: bytes) -> tuple[str, ...]:
+def _built_in_folders(data: bytes) -> tuple[str, ...]:
     place = data.find(b"/\0/usr/lib")
     if place < 0:
         return ()

@@ -23,7 +23,7 @@ class Action(str, enum.Enum):
     CONTACT_ADMINISTRATOR = "contact-administrator"
 
 
-ACTIONS: Final = {
+ACTION_MEANINGS: Final = {
     Action.NONE: "nothing to do",
     Action.INVESTIGATE: "gather information first, since the cause is uncertain",
     Action.CHANGE_SETTING: "change a variable, file, service, kernel module, GPU setting or firmware setting",
@@ -54,7 +54,7 @@ class Domain(str, enum.Enum):
     JOB = "job"
 
 
-DOMAINS: Final = {
+DOMAIN_MEANINGS: Final = {
     Domain.HARDWARE: "GPU, board, power, cooling, links",
     Domain.DRIVER: "NVIDIA driver, its services and GPU settings",
     Domain.CONTAINER: "how the container gets the GPU",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 
 
-class _Ordered(str, enum.Enum):
+class _OrderedWord(str, enum.Enum):
     """Words ordered by where they are declared."""
 
     def __init__(self, _: str) -> None:
@@ -27,7 +27,7 @@ class _Ordered(str, enum.Enum):
         return str(self.value)
 
 
-class Severity(_Ordered):
+class Severity(_OrderedWord):
     """What a finding means for the user: cannot train; can, but slower or at risk; worth knowing."""
 
     NOTE = "note"
@@ -46,7 +46,7 @@ class Impact(str, enum.Enum):
     NONE = "none"
 
 
-class Confidence(_Ordered):
+class Confidence(_OrderedWord):
     """How sure a finding is. A possible cause never hides another finding."""
 
     POSSIBLE = "possible"
@@ -54,7 +54,7 @@ class Confidence(_Ordered):
     CERTAIN = "certain"
 
 
-class Rung(_Ordered):
+class Rung(_OrderedWord):
     """The stages that a GPU passes before it trains, lowest first."""
 
     SLOT = "slot"
@@ -69,10 +69,10 @@ class Rung(_Ordered):
     @property
     def proof(self) -> str:
         """What reaching it shows: the words before a number of GPUs."""
-        return _PROOFS[self]
+        return _PROOF_TEXTS[self]
 
 
-_PROOFS = {
+_PROOF_TEXTS = {
     Rung.SLOT: "seen on the PCI bus:",
     Rung.KERNEL_DRIVER: "driver loaded for",
     Rung.DEVICE_NODE: "device file present for",
@@ -84,7 +84,7 @@ _PROOFS = {
 }
 
 
-class Level(_Ordered):
+class Level(_OrderedWord):
     """How far a check goes, and so the rung it must reach."""
 
     LOOK = "look"
@@ -93,9 +93,9 @@ class Level(_Ordered):
     FULL = "full"
 
     @property
-    def must_prove(self) -> Rung:
+    def required_rung(self) -> Rung:
         """The rung that a check of this level must reach."""
-        return _MUST_PROVE[self]
+        return _REQUIRED_RUNGS[self]
 
 
-_MUST_PROVE = {Level.LOOK: Rung.LIBCUDA, Level.TOUCH: Rung.KERNEL_RAN, Level.TRAIN: Rung.TRAINED, Level.FULL: Rung.TRAINED}
+_REQUIRED_RUNGS = {Level.LOOK: Rung.LIBCUDA, Level.TOUCH: Rung.KERNEL_RAN, Level.TRAIN: Rung.TRAINED, Level.FULL: Rung.TRAINED}

@@ -6,12 +6,12 @@ from typing import Annotated
 
 import msgspec
 
-from gpudoctor.fit.accounting import largest_batch, memory
-from gpudoctor.fit.asked import Asked
+from gpudoctor.fit.accounting import largest_batch, peak_memory
 from gpudoctor.fit.card import Card
-from gpudoctor.fit.changes import Change, changes
+from gpudoctor.fit.changes import Change, changes_to_fit
 from gpudoctor.fit.model import Model
-from gpudoctor.fit.speed import Speed, speed
+from gpudoctor.fit.run_options import Asked
+from gpudoctor.fit.speed import Speed, speed_of_run
 from gpudoctor.schema_fields import means
 
 
@@ -29,15 +29,15 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     speed: Annotated[Speed | None, means("null: it does not fit, or FLOPs or rates are unknown.")] = None
 
 
-def answer(model: Model, asked: Asked, card: Card, samples: int | None = None, price: float | None = None) -> Answer:
+def fit_answer(model: Model, asked: Asked, card: Card, samples: int | None = None, price: float | None = None) -> Answer:
     """Return whether a run fits on a GPU, and how long so many samples take at a price per GPU and hour."""
-    if why := _lacks(asked, card):
+    if why := _missing_capability(asked, card):
         return Answer(fits=False, why=why, batch=asked.batch or 1, largest_batch=0)
     largest = largest_batch(model, asked, card.available)
     if not model.counted:
         return Answer(fits=None if largest else False, batch=asked.batch or 1)
     batch = asked.batch or max(largest, 1)
-    fits, needed = batch <= largest, memory(model, asked, batch)
+    fits, needed = batch <= largest, peak_memory(model, asked, batch)
     return Answer(
         fits=fits,
         batch=batch,
@@ -45,20 +45,20 @@ def answer(model: Model, asked: Asked, card: Card, samples: int | None = None, p
         needed_bytes=needed.total,
         memory=needed.present,
         peak=needed.moment,
-        changes=() if fits else changes(model, asked, card, batch),
-        speed=speed(model, asked, card, batch, samples=samples, price=price) if fits else None,
+        changes=() if fits else changes_to_fit(model, asked, card, batch),
+        speed=speed_of_run(model, asked, card, batch, samples=samples, price=price) if fits else None,
     )
 
 
-def fits(model: Model, asked: Asked, card: Card) -> bool:
+def is_fitting(model: Model, asked: Asked, card: Card) -> bool:
     """Return whether a run is known to fit on a GPU, and no more: it takes a hundredth of the time of an answer."""
-    return model.counted and not _lacks(asked, card) and memory(model, asked, asked.batch or 1).total <= card.available
+    return model.counted and not _missing_capability(asked, card) and peak_memory(model, asked, asked.batch or 1).total <= card.available
 
 
-def _lacks(asked: Asked, card: Card) -> str:
+def _missing_capability(asked: Asked, card: Card) -> str:
     """Return what the GPU lacks for the precision, a clause; "" if nothing is known to be missing."""
     least = asked.numbers.capability
-    if card.computes(least):
+    if card.has_capability(least):
         return ""
     what = f"{asked.precision.upper()}{' tensor cores' * (asked.precision == 'fp8')}"
     return f"it has no {what}, which came with compute capability {least[0]}.{least[1]}"

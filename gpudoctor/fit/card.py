@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import msgspec
 
-from gpudoctor.fit.accounting import memory
-from gpudoctor.fit.asked import PRECISIONS, Asked
-from gpudoctor.fit.model import NOTHING, Model
+from gpudoctor.fit.accounting import peak_memory
+from gpudoctor.fit.model import NO_ACTIVATIONS, Model
+from gpudoctor.fit.run_options import PRECISIONS, Asked
 
-_BARE = Model(name="", parameters=10**6, trainable=10**6, full=NOTHING, half=NOTHING)
+_PARAMETER_MODEL = Model(name="", parameters=10**6, trainable=10**6, full=NO_ACTIVATIONS, half=NO_ACTIVATIONS)
 VOLTA = (7, 0)
-_TURING = (7, 5)
+_TURING_CAPABILITY = (7, 5)
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,19 +41,19 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     against_cpu: Mapping[tuple[str, int], float] = {}
     """How many times as fast as the CPU it trained, by network and batch."""
 
-    def computes(self, oldest: tuple[int, int]) -> bool:
+    def has_capability(self, oldest: tuple[int, int]) -> bool:
         """Whether it computes in a precision that came with this compute capability; True if its own is unknown."""
         return self.capability is None or self.capability >= oldest
 
     @property
-    def tensor_cores(self) -> tuple[str, ...]:
+    def tensor_core_precisions(self) -> tuple[str, ...]:
         """The precisions of its tensor cores; of Turing's chips only some have any, those with a published rate."""
         capability = self.capability or (0, 0)
-        if capability < VOLTA or (capability == _TURING and "fp16" not in self.flops):
+        if capability < VOLTA or (capability == _TURING_CAPABILITY and "fp16" not in self.flops):
             return ()
         return tuple(name.upper() for name in ("fp16", "bf16", "tf32", "fp8") if PRECISIONS[name].capability <= capability)
 
     def parameters(self, asked: Asked) -> int:
         """Return how many parameters can be trained, all of them, before activations."""
-        counted = memory(_BARE, msgspec.structs.replace(asked, lora=0, infer=False, weights=""), 1)
-        return max(0, self.available - counted.reserve) * _BARE.parameters // (counted.total - counted.reserve)
+        counted = peak_memory(_PARAMETER_MODEL, msgspec.structs.replace(asked, lora=0, infer=False, weights=""), 1)
+        return max(0, self.available - counted.reserve) * _PARAMETER_MODEL.parameters // (counted.total - counted.reserve)

@@ -8,17 +8,17 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from gpudoctor.fit.accounting import adapters, largest_batch, memory
-from gpudoctor.fit.asked import PRECISIONS, SHARDINGS, Asked
+from gpudoctor.fit.accounting import adapter_parameters, largest_batch, peak_memory
 from gpudoctor.fit.card import Card
 from gpudoctor.fit.model import Model
+from gpudoctor.fit.run_options import PRECISIONS, SHARDINGS, Asked
 from gpudoctor.schema_fields import means
 
-_RANK = 16
+_PROPOSED_RANK = 16
 """Of the adapters that are proposed."""
-_PACKED = "less exact and slower; needs bitsandbytes"
-_MOST_GPUS = 1024
-_WORTH = 0.05
+_PACKED_COST = "less exact and slower; needs bitsandbytes"
+_MAX_GPUS = 1024
+_MIN_SAVED_SHARE = 0.05
 """The share of what is missing that a change must save."""
 
 
@@ -31,7 +31,7 @@ class Change(msgspec.Struct, frozen=True):
     cost: Annotated[str, means("What they cost, in a phrase.")]
 
 
-class _Step(NamedTuple):
+class _ChangeStep(NamedTuple):
     """The fields of Asked that a change sets, by the names of their options, and what it costs."""
 
     fields: dict[str, Any]
@@ -43,114 +43,119 @@ class _Step(NamedTuple):
         return " ".join(f"--{field}" if value is True else f"--{field} {value}" for field, value in self.fields.items())
 
 
-def changes(model: Model, asked: Asked, card: Card, batch: int) -> tuple[Change, ...]:
+def changes_to_fit(model: Model, asked: Asked, card: Card, batch: int) -> tuple[Change, ...]:
     """Return what saves memory: what is enough alone, cheapest first; else what is enough together; then the rest by what it saves; more GPUs."""
-    before = memory(model, asked, batch).total
+    before = peak_memory(model, asked, batch).total
     missing = before - card.available
 
-    def change(steps: Sequence[_Step]) -> Change:
-        now = _with(asked, steps)
-        saved = before - memory(model, now, now.batch or batch).total
+    def change(steps: Sequence[_ChangeStep]) -> Change:
+        now = _options_with_steps(asked, steps)
+        saved = before - peak_memory(model, now, now.batch or batch).total
         return Change(" ".join(step.options for step in steps), saved, saved >= missing, "; ".join(step.cost for step in steps))
 
-    def needed(steps: list[_Step]) -> list[_Step]:
+    def needed(steps: list[_ChangeStep]) -> list[_ChangeStep]:
         for step in reversed(steps):
             without = [one for one in steps if one is not step]
             steps = without if change(without).fits else steps
         return steps
 
-    steps = _proposed(model, asked, card, batch)
+    steps = _proposed_steps(model, asked, card, batch)
     first = [steps[:count] for count in range(len(steps) + 1)]
-    alone = [one for one in (change([step]) for step in steps) if one.saved_bytes > _WORTH * missing]
+    alone = [one for one in (change([step]) for step in steps) if one.saved_bytes > _MIN_SAVED_SHARE * missing]
     enough = [one for one in alone if one.fits]
     if not enough:
-        together = (_with_batch(model, asked, card, batch, some) for some in first)
+        together = (_steps_with_batch(model, asked, card, batch, some) for some in first)
         every = next((some for some in together if change(some).fits), steps)
         enough = [one for one in [change(needed(every))] if one.fits]
     rest = sorted((one for one in alone if not one.fits), key=lambda one: -one.saved_bytes)
     if asked.infer or any("--shard" in one.options for one in enough):
         return (*enough, *rest)
-    sharded = ([*some, step] for some in first if not change(some).fits for step in _sharded(model, _with(asked, some), card, batch))
+    sharded = (
+        [*some, step]
+        for some in first
+        if not change(some).fits
+        for step in _sharding_steps(model, _options_with_steps(asked, some), card, batch)
+    )
     return (*enough, *rest, *map(change, map(needed, islice(sharded, 1))))
 
 
-def _with(asked: Asked, steps: Iterable[_Step]) -> Asked:
+def _options_with_steps(asked: Asked, steps: Iterable[_ChangeStep]) -> Asked:
     return msgspec.structs.replace(asked, **{field: value for step in steps for field, value in step.fields.items()})
 
 
-def _proposed(model: Model, asked: Asked, card: Card, batch: int) -> list[_Step]:
+def _proposed_steps(model: Model, asked: Asked, card: Card, batch: int) -> list[_ChangeStep]:
     """Return the changes that need no more GPUs, cheapest first."""
-    half = next((name for name in ("bf16", "fp16") if card.computes(PRECISIONS[name].capability)), "")
-    smaller = _accumulated(model, asked, card) if batch > 1 else 0
+    half = next((name for name in ("bf16", "fp16") if card.has_capability(PRECISIONS[name].capability)), "")
+    smaller = _largest_accumulated_batch(model, asked, card) if batch > 1 else 0
     trains, plain = not asked.infer, asked.optimizer.removeprefix("fused-")
     adam = trains and plain in {"adam", "adamw"}
     packs = bool(model.adapted) and not asked.weights
     in_4_bits = {**({"precision": "bf16"} if asked.precision == "fp8" else {}), "weights": "4bit"}  # such weights are multiplied in 16 bits
     packed = packs and card.available < 2 * model.parameters
-    adapted = {"lora": _RANK, **(in_4_bits if packed else {})}
-    now = memory(model, asked, batch)
+    adapted = {"lora": _PROPOSED_RANK, **(in_4_bits if packed else {})}
+    now = peak_memory(model, asked, batch)
     moved = (now.optimizer + now.master_copies) / (1 << 30)
     recomputed = model.block_flops / (model.step_flops or 1)
-    steps: list[tuple[object, _Step]] = [
-        (adam and asked.optimizer == plain, _Step({"optimizer": f"fused-{plain}"}, "costs nothing, fused=True in PyTorch")),
-        (half and not asked.halved, _Step({"precision": half}, "needs loss scaling" if half == "fp16" else "fewer digits")),
-        (asked.gpus > 1 and not SHARDINGS[asked.shard].weights, _Step({"shard": "fsdp"}, "exchanges weights at each layer")),
-        (smaller, _smaller(asked, batch, smaller or 1)),
-        (trains and recomputed and not asked.checkpointing, _Step({"checkpointing": True}, f"{recomputed:.0%} more compute")),
-        (packs and (asked.lora or asked.infer), _Step(in_4_bits, _PACKED)),
-        (asked.weights == "4bit", _Step({"weights": "4bit-double"}, "quantises the scales too, bnb_4bit_use_double_quant")),
-        (adam, _Step({"optimizer": "8bit-adam"}, "needs bitsandbytes")),
-        (trains and asked.precision == "bf16", _Step({"precision": "bf16-true"}, "no weights in FP32: rounding loses small updates")),
+    steps: list[tuple[object, _ChangeStep]] = [
+        (adam and asked.optimizer == plain, _ChangeStep({"optimizer": f"fused-{plain}"}, "costs nothing, fused=True in PyTorch")),
+        (half and not asked.is_16_bit, _ChangeStep({"precision": half}, "needs loss scaling" if half == "fp16" else "fewer digits")),
+        (asked.gpus > 1 and not SHARDINGS[asked.shard].weights, _ChangeStep({"shard": "fsdp"}, "exchanges weights at each layer")),
+        (smaller, _smaller_batch_step(asked, batch, smaller or 1)),
+        (trains and recomputed and not asked.checkpointing, _ChangeStep({"checkpointing": True}, f"{recomputed:.0%} more compute")),
+        (packs and (asked.lora or asked.infer), _ChangeStep(in_4_bits, _PACKED_COST)),
+        (asked.weights == "4bit", _ChangeStep({"weights": "4bit-double"}, "quantises the scales too, bnb_4bit_use_double_quant")),
+        (adam, _ChangeStep({"optimizer": "8bit-adam"}, "needs bitsandbytes")),
+        (trains and asked.precision == "bf16", _ChangeStep({"precision": "bf16-true"}, "no weights in FP32: rounding loses small updates")),
         (
-            trains and adapters(model, _RANK) and not asked.lora,
-            _Step(adapted, f"trains adapters only; {_PACKED}" if packed else "trains adapters only"),
+            trains and adapter_parameters(model, _PROPOSED_RANK) and not asked.lora,
+            _ChangeStep(adapted, f"trains adapters only; {_PACKED_COST}" if packed else "trains adapters only"),
         ),
-        (moved and not asked.offload, _Step({"offload": True}, f"{moved:.1f} GiB of host memory, a slower optimizer step")),
+        (moved and not asked.offload, _ChangeStep({"offload": True}, f"{moved:.1f} GiB of host memory, a slower optimizer step")),
     ]
     return [step for applies, step in steps if applies]
 
 
-def _with_batch(model: Model, asked: Asked, card: Card, batch: int, steps: Sequence[_Step]) -> list[_Step]:
+def _steps_with_batch(model: Model, asked: Asked, card: Card, batch: int, steps: Sequence[_ChangeStep]) -> list[_ChangeStep]:
     """Return the steps, with a smaller batch if that is needed too and helps."""
-    with_them = _with(asked, steps)
-    fits = memory(model, with_them, with_them.batch or batch).total <= card.available
-    smaller = 0 if fits else _accumulated(model, with_them, card)
-    return [*steps, _smaller(asked, batch, smaller)] if 0 < smaller < batch else [*steps]
+    with_them = _options_with_steps(asked, steps)
+    fits = peak_memory(model, with_them, with_them.batch or batch).total <= card.available
+    smaller = 0 if fits else _largest_accumulated_batch(model, with_them, card)
+    return [*steps, _smaller_batch_step(asked, batch, smaller)] if 0 < smaller < batch else [*steps]
 
 
-def _accumulated(model: Model, asked: Asked, card: Card) -> int:
+def _largest_accumulated_batch(model: Model, asked: Asked, card: Card) -> int:
     """Return the largest batch that fits if the gradients of several are accumulated."""
     return largest_batch(model, asked if asked.infer else msgspec.structs.replace(asked, accumulate=asked.accumulate + 1), card.available)
 
 
-def _smaller(asked: Asked, batch: int, smaller: int) -> _Step:
+def _smaller_batch_step(asked: Asked, batch: int, smaller: int) -> _ChangeStep:
     """Return how equal batches of at most this size take the place of one."""
     parts = -(-batch // smaller)
     fields = {"batch": -(-batch // parts)}
     if parts == 1:
-        return _Step(fields, "fewer samples on each")
+        return _ChangeStep(fields, "fewer samples on each")
     if asked.infer:
-        return _Step(fields, f"{parts} batches in turn")
-    return _Step({**fields, "accumulate": asked.accumulate * parts}, f"{parts} batches a step of the optimizer")
+        return _ChangeStep(fields, f"{parts} batches in turn")
+    return _ChangeStep({**fields, "accumulate": asked.accumulate * parts}, f"{parts} batches a step of the optimizer")
 
 
-def _sharded(model: Model, asked: Asked, card: Card, batch: int) -> Iterator[_Step]:
+def _sharding_steps(model: Model, asked: Asked, card: Card, batch: int) -> Iterator[_ChangeStep]:
     """Yield how it fits on more and more GPUs, twice as many each time: with as many samples in all, else sharded too, either with more batches if need be."""
     gpus = asked.gpus
-    while (gpus := 2 * gpus) <= _MOST_GPUS:
+    while (gpus := 2 * gpus) <= _MAX_GPUS:
         share = -(-batch * asked.gpus // gpus)
         parallel = msgspec.structs.replace(asked, gpus=gpus)
-        if share < batch and memory(model, parallel, share).total <= card.available:
-            yield _Step({"gpus": gpus, "batch": share}, f"{gpus} GPUs with fewer samples on each")
+        if share < batch and peak_memory(model, parallel, share).total <= card.available:
+            yield _ChangeStep({"gpus": gpus, "batch": share}, f"{gpus} GPUs with fewer samples on each")
             continue
-        if share < batch and (smaller := _accumulated(model, parallel, card)):
-            more = _smaller(asked, share, min(smaller, share))
-            yield _Step({"gpus": gpus, **more.fields}, f"{gpus} GPUs; {more.cost}")
+        if share < batch and (smaller := _largest_accumulated_batch(model, parallel, card)):
+            more = _smaller_batch_step(asked, share, min(smaller, share))
+            yield _ChangeStep({"gpus": gpus, **more.fields}, f"{gpus} GPUs; {more.cost}")
             continue
         divided = {"shard": "fsdp", "gpus": gpus}
         now, cost = msgspec.structs.replace(asked, **divided), f"{gpus} GPUs that exchange weights at each layer"
-        if memory(model, now, batch).total <= card.available:
-            yield _Step(divided, cost)
-        elif smaller := _accumulated(model, now, card):
-            more = _smaller(asked, share, min(smaller, share))
-            yield _Step({**divided, **more.fields}, f"{cost}; {more.cost}")
+        if peak_memory(model, now, batch).total <= card.available:
+            yield _ChangeStep(divided, cost)
+        elif smaller := _largest_accumulated_batch(model, now, card):
+            more = _smaller_batch_step(asked, share, min(smaller, share))
+            yield _ChangeStep({**divided, **more.fields}, f"{cost}; {more.cost}")

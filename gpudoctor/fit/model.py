@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import msgspec
 
 
-class Affine(msgspec.Struct, frozen=True):
+class LinearInBatch(msgspec.Struct, frozen=True):
     """A quantity that grows linearly with the batch."""
 
     per_sample: int
@@ -22,7 +22,7 @@ class Affine(msgspec.Struct, frozen=True):
 class Activations(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes that a training step holds beside parameters, gradients and optimizer state, in one width of numbers."""
 
-    kept: Affine
+    kept: LinearInBatch
     """Distinct storages saved for backward by model and loss, without parameters, buffers and cast copies of parameters."""
     frozen: int = 0
     """The part of it, per sample, that is kept only to train weights that LoRA freezes."""
@@ -30,41 +30,41 @@ class Activations(msgspec.Struct, frozen=True, kw_only=True):
     """What adapters of rank 1 keep per sample."""
     uncast: int = 0
     """The part of it, per sample, by which layers that autocast leaves in FP32 keep more than with weights in 16 bits."""
-    checkpointed: Affine
+    checkpointed: LinearInBatch
     """The part of it that remains if every block is recomputed: what is outside of blocks, and each block's input. Without blocks: `kept`."""
-    recomputed: Affine = Affine(0)
+    recomputed: LinearInBatch = LinearInBatch(0)
     """The most that one block keeps while it is recomputed, beyond `transient`."""
-    transient: Affine = Affine(0)
+    transient: LinearInBatch = LinearInBatch(0)
     """The most that is alive at once beyond `kept`, and beyond `checkpointed`: outputs that are not kept, and their gradients."""
-    inference: Affine = Affine(0)
+    inference: LinearInBatch = LinearInBatch(0)
     """The most that is alive at once in a forward pass without gradients."""
     moved: int = 0
     """What the layers of a forward pass read and write, per sample; 0: unknown."""
 
 
-NOTHING = Activations(kept=Affine(0), checkpointed=Affine(0))
+NO_ACTIVATIONS = Activations(kept=LinearInBatch(0), checkpointed=LinearInBatch(0))
 
 
-Moments = tuple[tuple[float, float], ...]
+PeakMoments = tuple[tuple[float, float], ...]
 """Moments of backward: the shares of activations and workspace still alive, and of gradients already there."""
 
-TOGETHER: Moments = ((1.0, 1.0),)
+ALL_TOGETHER: PeakMoments = ((1.0, 1.0),)
 """All activations beside all gradients: the safe side, and true where gradients are accumulated over several steps."""
 
 
-def corners(points: Iterable[tuple[int, int]]) -> Moments:
+def peak_moments(points: Iterable[tuple[int, int]]) -> PeakMoments:
     """Return the moments that can be the peak, by bytes of activations and parameters with gradients: the convex hull of the points."""
     hull: list[tuple[int, int]] = []
     for point in sorted(set(points), reverse=True):
         if hull and point[1] <= hull[-1][1]:
             continue
-        while hull[1:] and _below(hull[-1], hull[-2], point):
+        while hull[1:] and _is_below(hull[-1], hull[-2], point):
             hull.pop()
         hull.append(point)
     return tuple((alive / (hull[0][0] or 1), present / (hull[-1][1] or 1)) for alive, present in hull)
 
 
-def _below(point: tuple[int, int], left: tuple[int, int], right: tuple[int, int]) -> bool:
+def _is_below(point: tuple[int, int], left: tuple[int, int], right: tuple[int, int]) -> bool:
     """Return whether a point is on or below the line between two others."""
     return (point[0] - left[0]) * (right[1] - left[1]) <= (point[1] - left[1]) * (right[0] - left[0])
 
@@ -83,12 +83,12 @@ class Projection(msgspec.Struct, frozen=True):
         """The weights in them all."""
         return self.count * self.rows * self.columns
 
-    def adapters(self, rank: int) -> int:
+    def adapter_parameters(self, rank: int) -> int:
         """Return the parameters of a column and a row for each of them, so many times."""
         return self.count * rank * (self.rows + self.columns)
 
 
-def projections(matrices: Iterable[tuple[int, int, bool]]) -> tuple[Projection, ...]:
+def grouped_projections(matrices: Iterable[tuple[int, int, bool]]) -> tuple[Projection, ...]:
     """Return matrices by rows, columns and whether they are adapted, those of one shape together."""
     return tuple(Projection(rows, columns, count, adapted) for (rows, columns, adapted), count in Counter(matrices).items())
 
@@ -133,7 +133,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     """In BF16 or FP16 under autocast, with FP32 parameters."""
     fp8: Activations | None = None
     """As `half`, but linear layers of blocks keep their inputs in FP8."""
-    backward: Moments = TOGETHER
+    backward: PeakMoments = ALL_TOGETHER
     """The moments of backward that can be the peak."""
     source: str = ""
     """Where its shapes are published."""
@@ -153,6 +153,6 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(projection for projection in self.projections if projection.adapted)
 
     @property
-    def adapted_parameters(self) -> int:
+    def weights_in_adapted(self) -> int:
         """The weights in them."""
         return sum(projection.parameters for projection in self.adapted)

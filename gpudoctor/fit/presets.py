@@ -10,19 +10,19 @@ from typing import Annotated, Any
 
 import msgspec
 
-from gpudoctor.amounts import count
+from gpudoctor.amounts import parse_count
 from gpudoctor.errors import UsageError
-from gpudoctor.fit.counted import USUAL, Network, Sample
-from gpudoctor.fit.layers import FUNCTIONS, Rows
+from gpudoctor.fit.counted_models import USUAL_SAMPLE, PresetNetwork, SampleSize
+from gpudoctor.fit.layers import KEPT_BY_FUNCTION, Rows
 from gpudoctor.fit.model import Model
-from gpudoctor.nearest import suggestion
-from gpudoctor.typed import converted, from_json
+from gpudoctor.suggestions import suggestion
+from gpudoctor.typed_values import convert_value, from_json
 
 USUAL_TOKENS = 2048
 """In a sequence, for models that take any number."""
-MOST_LAYERS = 4096
+MAX_LAYERS = 4096
 """More are not believed: each is counted."""
-_IMPLIED = (
+_IMPLIED_FIELDS = (
     "num_key_value_heads",
     "head_dim",
     "intermediate_size",
@@ -31,23 +31,23 @@ _IMPLIED = (
     "shared_expert_intermediate_size",
 )
 """Fields that may be null or 0: the model has none, or as the others imply."""
-_LARGEST = 1 << 24
-_TYPES: Mapping[type, Any] = {
+_MAX_FIELD = 1 << 24
+_FIELD_TYPES: Mapping[type, Any] = {
     bool: bool | None,
     str: str,
     float: Annotated[float, msgspec.Meta(ge=0, le=1)] | None,
-    int: Annotated[int, msgspec.Meta(ge=1, le=_LARGEST)],
+    int: Annotated[int, msgspec.Meta(ge=1, le=_MAX_FIELD)],
 }
 """What a field holds, by what it usually does."""
-_HEAD = 128
-_ASPECT = 128
+_USUAL_HEAD = 128
+_USUAL_ASPECT = 128
 """The width of a transformer for each of its layers, about that of Llama 7B (4096 to 32) and GPT-3 (12288 to 96)."""
-_APART = 1.5
+_MAX_RATIO = 1.5
 """How many times as many parameters a stated shape may have as are stated, since its vocabulary is not."""
-_FIELDS = ("params", "layers", "width")
+_STATED_FIELDS = ("params", "layers", "width")
 
 
-class Family(msgspec.Struct, frozen=True):
+class ModelFamily(msgspec.Struct, frozen=True):
     """How the models of a model_type are built."""
 
     rows: list[list[Any]]
@@ -59,8 +59,8 @@ class Family(msgspec.Struct, frozen=True):
     fixed: bool = False
 
 
-class _Table(msgspec.Struct, frozen=True):
-    families: dict[str, Family]
+class _PresetTable(msgspec.Struct, frozen=True):
+    families: dict[str, ModelFamily]
     """By model_type, as the configuration classes of transformers 5.24 have them: https://huggingface.co/docs/transformers."""
     presets: dict[str, dict[str, Any]]
     """Rows of networks, or published configurations, with their source, by the names of our presets."""
@@ -68,14 +68,14 @@ class _Table(msgspec.Struct, frozen=True):
     """Rows that recur, after the names of their sizes."""
 
 
-TABLE = from_json(get_data(__package__, "models.json") or b"", _Table)  # packaged as this module is
-PRESETS = TABLE.presets
+PRESET_TABLE = from_json(get_data(__package__, "models.json") or b"", _PresetTable)  # packaged as this module is
+PRESETS = PRESET_TABLE.presets
 
 
-def model(name: str, sample: Sample = USUAL) -> Model:
+def model_of_name(name: str, sample: SampleSize = USUAL_SAMPLE) -> Model:
     """Return what is known of a preset, or of "params=7e9", for samples of this size. Raises UsageError for what is neither, or does not fit."""
     if "params=" in name.lower():
-        return _of_parameters(name, sample)
+        return _model_of_parameters(name, sample)
     published = f"/{re.sub('(?i)-(instruct|chat)', '', name)}/blob/main/config.json".casefold()  # tuning leaves the shape
     of_source = (key for key, fields in PRESETS.items() if fields["source"].casefold().endswith(published))
     wanted = next(of_source, name.casefold())
@@ -83,58 +83,60 @@ def model(name: str, sample: Sample = USUAL) -> Model:
         size = re.search(r"(?i)(?<![\w.])\d+(?:\.\d+)?[bm]\b", name)
         otherwise = f"download its config.json and name that, or state its size: params={size[0].upper() if size else '7B'}. Presets are {', '.join(PRESETS)}."
         raise UsageError(f"There is no model {name!r}; {suggestion(name, PRESETS, otherwise)}")
-    return network(wanted).model(wanted, sample)
+    return network_of_preset(wanted).model(wanted, sample)
 
 
-def network(name: str) -> Network:
+def network_of_preset(name: str) -> PresetNetwork:
     """Return the layers of a preset."""
     fields = PRESETS[name]
     if "rows" in fields:
-        return Network(rows_of(fields["rows"], {}), tuple(fields["sample"]), fields["source"], fixed=fields.get("fixed", False))
-    return transformer(name, fields["model_type"], fields, fields["source"])
+        return PresetNetwork(expanded_rows(fields["rows"], {}), tuple(fields["sample"]), fields["source"], fixed=fields.get("fixed", False))
+    return network_of_transformer(name, fields["model_type"], fields, fields["source"])
 
 
-def transformer(name: str, kind: str, stated: Mapping[str, Any], source: str, assumptions: tuple[str, ...] = ()) -> Network:
+def network_of_transformer(
+    name: str, kind: str, stated: Mapping[str, Any], source: str, assumptions: tuple[str, ...] = ()
+) -> PresetNetwork:
     """Return the network of a model_type with the fields that are stated. Raises UsageError if they describe no model."""
-    family = TABLE.families[kind]
-    sizes = {field: _checked(name, field, stated.get(field, usual), usual) for field, usual in family.usual.items()}
-    if sizes["hidden_act"] not in FUNCTIONS:
-        raise UsageError(f"{name}: the function {sizes['hidden_act'][:40]!r} is unknown; known are {', '.join(FUNCTIONS)}.")
+    family = PRESET_TABLE.families[kind]
+    sizes = {field: _checked_field(name, field, stated.get(field, usual), usual) for field, usual in family.usual.items()}
+    if sizes["hidden_act"] not in KEPT_BY_FUNCTION:
+        raise UsageError(f"{name}: the function {sizes['hidden_act'][:40]!r} is unknown; known are {', '.join(KEPT_BY_FUNCTION)}.")
     width = sizes["hidden_size"]
     for heads in (sizes["num_attention_heads"], sizes.get("decoder_attention_heads", sizes["num_attention_heads"])):
         of_keys = sizes.get("num_key_value_heads") or heads
         if heads % of_keys or (not sizes.get("head_dim") and width % heads) or heads > width:
             raise UsageError(f"{name} does not describe a model: {heads} heads, {of_keys} of keys, in a width of {width}.")
     sizes["intermediate_size"] = sizes["intermediate_size"] or 4 * width
-    sample = tuple(_given(one, sizes) for one in family.sample)
+    sample = tuple(_expanded_value(one, sizes) for one in family.sample)
     most = sizes.get("max_position_embeddings", 0)
-    return Network(rows_of(family.rows, sizes), sample, source, fixed=family.fixed, most=most, assumptions=assumptions)
+    return PresetNetwork(expanded_rows(family.rows, sizes), sample, source, fixed=family.fixed, most=most, assumptions=assumptions)
 
 
-def _checked(name: str, field: str, value: object, usual: object) -> Any:
+def _checked_field(name: str, field: str, value: object, usual: object) -> Any:
     """Return the value of a field, 0 for null. Raises UsageError if no model has it."""
-    if field in _IMPLIED:
-        kind: Any = Annotated[int, msgspec.Meta(ge=0, le=_LARGEST)] | None
+    if field in _IMPLIED_FIELDS:
+        kind: Any = Annotated[int, msgspec.Meta(ge=0, le=_MAX_FIELD)] | None
     elif field.endswith("_layers"):
-        kind = Annotated[int, msgspec.Meta(ge=1, le=MOST_LAYERS)]
+        kind = Annotated[int, msgspec.Meta(ge=1, le=MAX_LAYERS)]
     else:
-        kind = _TYPES[type(usual)]
+        kind = _FIELD_TYPES[type(usual)]
     try:
-        return converted(value, kind) or 0
+        return convert_value(value, kind) or 0
     except msgspec.ValidationError as error:
         raise UsageError(f"{name} does not describe a model: {error} for `{field}`.") from None
 
 
-def rows_of(described: Rows, sizes: Mapping[str, Any]) -> Rows:
+def expanded_rows(described: Rows, sizes: Mapping[str, Any]) -> Rows:
     """Return rows with "$width" as the size that it names, and what ["times", N, rows] and parts stand for; the sizes of a part are added to the others."""
     rows: list[Sequence[Any]] = []
     for kind, *values in described:
-        given = [_given(one, sizes) for one in values]
+        given = [_expanded_value(one, sizes) for one in values]
         if kind == "times":
             rows += given[1] * given[0]
-        elif kind in TABLE.parts:
-            names, *part = TABLE.parts[kind]
-            rows += rows_of(part, {**sizes, **dict(zip(names, given, strict=True))})
+        elif kind in PRESET_TABLE.parts:
+            names, *part = PRESET_TABLE.parts[kind]
+            rows += expanded_rows(part, {**sizes, **dict(zip(names, given, strict=True))})
         elif kind.startswith("$"):
             rows += sizes[kind[1:]]
         else:
@@ -142,33 +144,33 @@ def rows_of(described: Rows, sizes: Mapping[str, Any]) -> Rows:
     return rows
 
 
-def _given(value: Any, sizes: Mapping[str, Any]) -> Any:
+def _expanded_value(value: Any, sizes: Mapping[str, Any]) -> Any:
     """Return the rows, named sizes or size of a description; 0 for a size that a family does not have."""
     if isinstance(value, list):
-        return rows_of(value, sizes)
+        return expanded_rows(value, sizes)
     if isinstance(value, dict):
-        return {name: _given(one, sizes) for name, one in value.items()}
+        return {name: _expanded_value(one, sizes) for name, one in value.items()}
     return sizes.get(value[1:], 0) if isinstance(value, str) and value.startswith("$") else value
 
 
-def _of_parameters(text: str, sample: Sample) -> Model:
+def _model_of_parameters(text: str, sample: SampleSize) -> Model:
     """Return a transformer such as Llama with so many parameters: "params=7e9,layers=32,width=4096"."""
     parts = [part.partition("=") for part in text.lower().split(",")]
-    sizes = {field: count(value, field) for field, _, value in parts if field in _FIELDS}
+    sizes = {field: parse_count(value, field) for field, _, value in parts if field in _STATED_FIELDS}
     if len(sizes) < len(parts) or "params" not in sizes:
         raise UsageError(f"{text}: state each of params, layers and width once, as in params=7e9,layers=32,width=4096.")
     parameters = sizes["params"]
-    depth = sizes.get("layers") or max(1, round((parameters / (12 * _ASPECT**2)) ** (1 / 3)))
+    depth = sizes.get("layers") or max(1, round((parameters / (12 * _USUAL_ASPECT**2)) ** (1 / 3)))
     width = sizes.get("width") or max(8, round(math.sqrt(parameters / (12 * depth)) / 8) * 8)
     shape = {
         "num_hidden_layers": depth,
         "hidden_size": width,
-        "num_attention_heads": max(1, width // _HEAD),
-        "head_dim": min(_HEAD, width),
+        "num_attention_heads": max(1, width // _USUAL_HEAD),
+        "head_dim": min(_USUAL_HEAD, width),
         "intermediate_size": round(width * 8 / 3),
     }
-    found = transformer(text, "llama", shape, "").model(text, sample)
-    if len(sizes) == len(_FIELDS) and found.parameters > _APART * parameters:
+    found = network_of_transformer(text, "llama", shape, "").model(text, sample)
+    if len(sizes) == len(_STATED_FIELDS) and found.parameters > _MAX_RATIO * parameters:
         raise UsageError(
             f"{depth} layers of width {width} have {found.parameters:,} parameters, not {parameters:,}; leave out one of them."
         )

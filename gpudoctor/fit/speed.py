@@ -6,10 +6,10 @@ from typing import Annotated
 
 import msgspec
 
-from gpudoctor.fit.accounting import moments
-from gpudoctor.fit.asked import Asked
+from gpudoctor.fit.accounting import memory_moments
 from gpudoctor.fit.card import Card
 from gpudoctor.fit.model import Model
+from gpudoctor.fit.run_options import Asked
 from gpudoctor.schema_fields import means
 
 PEAK_SHARES = (0.25, 1.15)
@@ -20,9 +20,9 @@ on a T4, whose power is limited to 70 W (fitcheck-llm 0.3.1, data/measurements).
 """
 MEASURED_SHARES = (0.4, 1.15)
 """The same for rates that were measured. The four GPUs reach their peaks in matmul, a T4 0.37 to 0.66 of them, as MATMUL_SHARE of GD909 has it."""
-_BACKWARD = 2
+_BACKWARD_PASSES = 2
 """Backward reads and writes about so many times what forward does: what was kept, and the gradients of outputs and inputs."""
-_TOUCHES = 6
+_OPTIMIZER_ACCESSES = 6
 """How often a kept activation is written or read in a step where only those are known: about as in transformers, whose layers are all counted."""
 
 
@@ -44,19 +44,19 @@ class Speed(msgspec.Struct, frozen=True, kw_only=True):
     cost: Annotated[tuple[float, float] | None, means("For --samples at --price per GPU and hour. null: not asked for.")] = None
 
 
-def speed(model: Model, asked: Asked, card: Card, batch: int, *, samples: int | None, price: float | None) -> Speed | None:
+def speed_of_run(model: Model, asked: Asked, card: Card, batch: int, *, samples: int | None, price: float | None) -> Speed | None:
     """Return how fast a step and so many samples are; None if FLOPs or rates are unknown."""
-    flops, rate = _flops(model, asked), card.flops.get(asked.numbers.peak)
-    if not rate and not card.tensor_cores:  # such GPUs compute 16 bits about as fast as FP32
+    flops, rate = _flops_per_sample(model, asked), card.flops.get(asked.numbers.peak)
+    if not rate and not card.tensor_core_precisions:  # such GPUs compute 16 bits about as fast as FP32
         rate = card.flops.get("fp32")
     if not flops or not rate or not card.bandwidth:
         return None
     low, high = MEASURED_SHARES if card.measured else PEAK_SHARES
-    touching = _bytes(model, asked, batch) / card.bandwidth
+    touching = _bytes_moved(model, asked, batch) / card.bandwidth
     whole = flops * batch / rate + touching
     slow, fast = (batch * asked.gpus * share / whole for share in (low, high))
     hours = (samples / fast / 3600, samples / slow / 3600) if samples else None
-    read = next(moments(model, asked, batch))
+    read = next(memory_moments(model, asked, batch))
     return Speed(
         step_seconds=(whole / high, whole / low),
         samples_per_second=(slow, fast),
@@ -71,7 +71,7 @@ def speed(model: Model, asked: Asked, card: Card, batch: int, *, samples: int | 
     )
 
 
-def _flops(model: Model, asked: Asked) -> int:
+def _flops_per_sample(model: Model, asked: Asked) -> int:
     """Return the FLOPs per sample; adapters save the gradients of the weights."""
     forward, step = model.forward_flops or 0, model.step_flops or 0
     if asked.infer:
@@ -79,14 +79,14 @@ def _flops(model: Model, asked: Asked) -> int:
     return step - forward * bool(asked.lora) + model.block_flops * asked.checkpointing
 
 
-def _bytes(model: Model, asked: Asked, batch: int) -> int:
+def _bytes_moved(model: Model, asked: Asked, batch: int) -> int:
     """Return the bytes that a step moves in the GPU's memory."""
-    held = [moment.parts for moment in moments(model, asked, batch)]
+    held = [moment.parts for moment in memory_moments(model, asked, batch)]
     most = {part: max(moment[part] for moment in held) for part in held[0]}
-    known = model.half if asked.halved else model.full
+    known = model.half if asked.is_16_bit else model.full
     moved = batch * known.moved if known else 0
     if asked.infer:
         return most["weights"] + most["cache"] + (moved or 2 * most["activations"])
     updated = (most["optimizer"] + most["master_copies"]) // asked.accumulate
-    passes = 1 + _BACKWARD + asked.checkpointing
-    return 2 * (most["weights"] + most["gradients"] + updated) + (passes * moved or _TOUCHES * most["activations"])
+    passes = 1 + _BACKWARD_PASSES + asked.checkpointing
+    return 2 * (most["weights"] + most["gradients"] + updated) + (passes * moved or _OPTIMIZER_ACCESSES * most["activations"])

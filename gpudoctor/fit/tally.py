@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from math import prod
 from typing import NamedTuple
 
-from gpudoctor.fit.model import Activations, Affine, Moments, corners
+from gpudoctor.fit.model import Activations, LinearInBatch, PeakMoments, peak_moments
 
-FULL, HALF, FP8 = 4, 2, 1 + 1 / 32
+FULL_BYTES, HALF_BYTES, FP8_BYTES = 4, 2, 1 + 1 / 32
 """Bytes of a number in FP32, in BF16 or FP16, and in FP8 with a scale of a byte for 32 as in MXFP8. Scales of whole tensors need less."""
-INDEX = 8
+INDEX_BYTES = 8
 """Bytes of an index: of a token, a label, a maximum."""
 
 
@@ -37,13 +37,13 @@ class Tensor(NamedTuple):
 
     def bytes(self, width: int) -> int:
         """Return its bytes where numbers have this width."""
-        return self.size * (FULL if self.wide else width)
+        return self.size * (FULL_BYTES if self.wide else width)
 
 
-class Tally:
+class LayerTally:
     """What was counted so far, in numbers of one width; the inputs of adapted linear layers perhaps in FP8."""
 
-    def __init__(self, width: int = FULL, *, fp8: bool = False) -> None:
+    def __init__(self, width: int = FULL_BYTES, *, fp8: bool = False) -> None:
         self.width, self._narrow, self.fp8 = width, width, fp8
         self.parameters = self.buffers = self.looked_up = self.largest_block = self.scores = self.cache_elements = 0
         self.forward_flops = self.step_flops = self.block_flops = self.in_blocks = self.adapted = self.tied = self.frozen = 0
@@ -71,25 +71,27 @@ class Tally:
         self._alive: list[tuple[int, int]] = []
         """For each layer, the bytes that are alive in its backward, and the parameters of the layers before it."""
 
-    def given(self, shape: tuple[int, ...]) -> Tensor:
+    def input_tensor(self, shape: tuple[int, ...]) -> Tensor:
         """Return a tensor that is an input: it has no gradient."""
         self._made += 1
         return Tensor(self._made, self._block, shape)
 
-    def made(self, x: Tensor, shape: tuple[int, ...], parameters: int = 0, *, wide: bool | None = None, head: bool = False) -> Tensor:
+    def output_tensor(
+        self, x: Tensor, shape: tuple[int, ...], parameters: int = 0, *, wide: bool | None = None, head: bool = False
+    ) -> Tensor:
         """Return a layer's output, as wide as its input unless stated, and count the parameters that are in no matrix.
 
         Of the head of a model that generates text, inference makes the scores of one token only.
         """
-        y = self.given(shape)._replace(grad=True, wide=x.wide if wide is None else wide)
-        self.together(x, *[y] * (not (head and self.cache_elements)))
+        y = self.input_tensor(shape)._replace(grad=True, wide=x.wide if wide is None else wide)
+        self.note_together(x, *[y] * (not (head and self.cache_elements)))
         self._alive.append((self._sum + x.bytes(self.width) + y.bytes(self.width), self._before))
         self._moved += x.bytes(self.width) + y.bytes(self.width)
         self.parameters += parameters
         self._before = self.parameters
         return y
 
-    def together(self, *tensors: Tensor) -> None:
+    def note_together(self, *tensors: Tensor) -> None:
         """Note tensors that are alive at once in a forward pass without gradients, beside those that are held."""
         sizes = {tensor.number: tensor.size for tensor in (*self._held, *tensors)}
         self._working = max(self._working, sum(sizes.values()))
@@ -100,7 +102,7 @@ class Tally:
         return tensor
 
     @contextmanager
-    def holding(self, tensor: Tensor) -> Iterator[None]:
+    def keeping_alive(self, tensor: Tensor) -> Iterator[None]:
         """Note that a tensor stays alive while layers run, because who calls them has a reference to it."""
         held = len(self._held)
         self._held.append(tensor)
@@ -109,13 +111,13 @@ class Tally:
 
     def keep(self, tensor: Tensor, *, wide: bool = False, trains: bool = False, width: float = 0) -> None:
         """Count a tensor that backward needs, once; `wide`: under autocast in FP32; `trains`: only to train weights that LoRA freezes."""
-        key = tensor.number, self.width == HALF and (wide or tensor.wide)
+        key = tensor.number, self.width == HALF_BYTES and (wide or tensor.wide)
         if not trains:
             self._lasting.add(key)
         if tensor.block != self._block:
             self._outer.add(tensor.number)
         if key not in self._kept:
-            size = round((tensor.whole or tensor.size) * (width or (FULL if key[1] else self.width)))
+            size = round((tensor.whole or tensor.size) * (width or (FULL_BYTES if key[1] else self.width)))
             self._kept[key] = size, tensor.block
             self._sum += size
             self._uncast += size // 2 * (self.width > self._narrow)
@@ -123,9 +125,9 @@ class Tally:
     def read(self, tensor: Tensor, *, trains: bool = False, in_fp8: bool = False) -> None:
         """Count what a matmul's backward needs of its input: each makes its own copy in FP8, and under autocast of one in FP32."""
         if in_fp8 and self.fp8:
-            self.keep(self.given(tensor.shape), trains=True, width=FP8)
+            self.keep(self.input_tensor(tensor.shape), trains=True, width=FP8_BYTES)
         else:
-            self.keep(self.given(tensor.shape) if self.width == HALF and tensor.wide else tensor, trains=trains)
+            self.keep(self.input_tensor(tensor.shape) if self.width == HALF_BYTES and tensor.wide else tensor, trains=trains)
 
     def alive(self, count: int) -> None:
         """Note bytes that are alive at once, in any precision, beside what was kept so far."""
@@ -134,13 +136,13 @@ class Tally:
     @contextmanager
     def uncast(self) -> Iterator[None]:
         """Count grouped matmuls, which autocast leaves in the precision of their weights: https://github.com/pytorch/pytorch/issues/174763."""
-        self.width = self.width if self.fp8 else FULL
+        self.width = self.width if self.fp8 else FULL_BYTES
         yield
         self.width = self._narrow
 
     def bytes(self, count: int, *, fixed: int = 0) -> None:
         """Count bytes that backward needs in any precision, and those that do not grow with the batch."""
-        self.keep(self.given((count,)), width=1)
+        self.keep(self.input_tensor((count,)), width=1)
         self._fixed[self._block] += fixed
 
     def matrix(self, rows: int, columns: int, *, adapted: bool, count: int = 1) -> None:
@@ -159,7 +161,7 @@ class Tally:
         self._entries.append(entry)
         self._outer.add(entry.number)
         self._block, parameters, forward = len(self._entries), self.parameters, self.forward_flops
-        with self.holding(entry):
+        with self.keeping_alive(entry):
             yield
         self._block = 0
         self.largest_block = max(self.largest_block, self.parameters - parameters)
@@ -167,9 +169,9 @@ class Tally:
         self.block_flops += self.forward_flops - forward
 
     @property
-    def moments(self) -> Moments:
+    def moments(self) -> PeakMoments:
         """The moments of backward that can be its peak. A tied matrix has its gradient from the output layer on."""
-        return corners(
+        return peak_moments(
             (alive, self.parameters - before + (before < self.parameters) * min(before, self.tied)) for alive, before in self._alive
         )
 
@@ -186,13 +188,13 @@ class Tally:
         transient = max(0, *(alive - self._sum for alive, _ in self._alive))
         most, most_fixed = (max((counted[block] for block in blocks), default=0) for counted in (inside, self._fixed))
         return Activations(
-            kept=Affine(self._sum, self._fixed.total()),
+            kept=LinearInBatch(self._sum, self._fixed.total()),
             frozen=sum(size for key, (size, _) in self._kept.items() if key not in self._lasting),
             adapted=self.width * self.adapted,
             uncast=self._uncast,
-            checkpointed=Affine(outside + entries, self._fixed[0]),
-            recomputed=Affine(max(0, most - transient), most_fixed),
-            transient=Affine(transient),
-            inference=Affine(self.width * self._working),
+            checkpointed=LinearInBatch(outside + entries, self._fixed[0]),
+            recomputed=LinearInBatch(max(0, most - transient), most_fixed),
+            transient=LinearInBatch(transient),
+            inference=LinearInBatch(self.width * self._working),
             moved=self._moved,
         )

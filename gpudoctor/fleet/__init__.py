@@ -9,32 +9,32 @@ from operator import or_
 
 import msgspec
 
-from gpudoctor.changes import matcher
+from gpudoctor.changes import path_matcher
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Verdict
 from gpudoctor.fleet.census import Census
-from gpudoctor.fleet.compared import NodeGroup
-from gpudoctor.fleet.drift import Drifting, drifts
-from gpudoctor.fleet.figures import figures
-from gpudoctor.fleet.findings import Findings
+from gpudoctor.fleet.conditions import FleetCondition, checked_requirements
+from gpudoctor.fleet.drift import NodeDrift, drifts_of_group
+from gpudoctor.fleet.figures import figures_of_snapshot
+from gpudoctor.fleet.findings import FleetFindings
+from gpudoctor.fleet.node_groups import NodeGroup
 from gpudoctor.fleet.outliers import FigureSamples
-from gpudoctor.fleet.places import among, tester
-from gpudoctor.fleet.require import FleetCondition, checked
-from gpudoctor.fleet.roster import NO_REPORT, Models, NodeRow, Roster, is_cause
-from gpudoctor.fleet.sent import NoReportError, Sent, sent
-from gpudoctor.fleet.slow import compared
-from gpudoctor.fleet.verdict import decide, usable_of
+from gpudoctor.fleet.places import membership_test, place_bits
+from gpudoctor.fleet.received_reports import NodeReport, NoReportError, parse_report
+from gpudoctor.fleet.roster import NO_REPORT, GpuModels, NodeRow, Roster, is_root_cause
+from gpudoctor.fleet.slow_gpus import figures_and_outliers
+from gpudoctor.fleet.verdict import fleet_decision, usable_nodes
 from gpudoctor.matrix import Matrix
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.fleet import Fleet, Hardware, Node, Outlier, Unread
-from gpudoctor.report.streamed import Streamed
+from gpudoctor.report.lazy_sequence import LazySequence
 from gpudoctor.snapshot import Snapshot
 
 __all__ = ["FleetOptions", "Merge"]
 
-_GROUPS = 200
+_MAX_GROUPS = 200
 """Hardware groups that are compared within themselves; reports made to differ must not fill the memory."""
-_LOST = frozenset({"broken", "too-large"})
+_LOST_KINDS = frozenset({"broken", "too-large"})
 """Kinds of inputs that may have been reports."""
 
 
@@ -50,28 +50,28 @@ class FleetOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The name of the reference and what was seen there; None: nodes are compared with the majority."""
 
 
-Cause = tuple[str, str, str]
+RootCause = tuple[str, str, str]
 """Code, name and severity."""
-Witness = Callable[[str, str, Sequence[Cause]], None]
+CauseObserver = Callable[[str, str, Sequence[RootCause]], None]
 
 
-def _nobody(_node: str, _created: str, _causes: Sequence[Cause]) -> None:
+def _ignore_causes(_node: str, _created: str, _causes: Sequence[RootCause]) -> None:
     """Nobody wants to know."""
 
 
 class Merge:
     """The reports of a fleet so far."""
 
-    def __init__(self, asked: FleetOptions, matrix: Matrix, witness: Witness = _nobody) -> None:
+    def __init__(self, asked: FleetOptions, matrix: Matrix, witness: CauseObserver = _ignore_causes) -> None:
         """`witness` is told the node, time and root causes of each report, also of those that are not the newest."""
         self._asked, self._matrix, self._witness = asked, matrix, witness
-        self._roster, self._findings, self._samples = Roster(), Findings(), FigureSamples()
-        self._groups: dict[Models, NodeGroup] = {}
+        self._roster, self._findings, self._samples = Roster(), FleetFindings(), FigureSamples()
+        self._groups: dict[GpuModels, NodeGroup] = {}
 
     def add(self, data: bytes, *, source: str, node: str = "", stem: str = "") -> None:
         """Add what a node sent. Its name is `node`, or the host name in the report, or the `stem` of the file that it was in."""
         try:
-            report = sent(data)
+            report = parse_report(data)
         except NoReportError as error:
             if node:
                 self.silent(node, error.reason)
@@ -80,7 +80,7 @@ class Merge:
             return
         name = node or report.host or stem or source
         self._witness(
-            name, report.created, [(finding.code, finding.name, finding.severity) for finding in report.findings if is_cause(finding)]
+            name, report.created, [(finding.code, finding.name, finding.severity) for finding in report.findings if is_root_cause(finding)]
         )
         row = self._roster.report(name, source, report)
         if row is not None:
@@ -106,13 +106,13 @@ class Merge:
         hardware = census.hardware()
         drifting = self._drifts({models: group.name for models, group in hardware.items()})
         results = self._samples.results()
-        measured, slow = compared(results, roster, self._findings)
-        suspect = _suspect(drifting) | among(worse.place for result in results for worse in result.worse) & roster.everyone
-        usable = usable_of(census.verdicts, strict=asked.strict, suspect=suspect)
-        requirements = checked(asked.require, roster, usable)
+        measured, slow = figures_and_outliers(results, roster, self._findings)
+        suspect = _suspect_nodes(drifting) | place_bits(worse.place for result in results for worse in result.worse) & roster.everyone
+        usable = usable_nodes(census.verdicts, strict=asked.strict, suspect=suspect)
+        requirements = checked_requirements(asked.require, roster, usable)
         enough = any(requirement.met and condition.counts_nodes for requirement, condition in zip(requirements, asked.require, strict=True))
-        lost = sum(not unread.node and unread.kind in _LOST for unread in roster.not_used)
-        decision = decide(census.verdicts, suspect, requirements, lost, strict=asked.strict, enough=enough)
+        lost = sum(not unread.node and unread.kind in _LOST_KINDS for unread in roster.not_used)
+        decision = fleet_decision(census.verdicts, suspect, requirements, lost, strict=asked.strict, enough=enough)
         return Fleet(
             tool=TOOL,
             created=census.created,
@@ -132,39 +132,39 @@ class Merge:
             unread=roster.not_used,
             usable=roster.nodes(usable),
             unusable=roster.nodes(roster.everyone & ~usable),
-            nodes=_nodes(roster, hardware, usable, drifting, slow),
+            nodes=_nodes_with_facts(roster, hardware, usable, drifting, slow),
         )
 
-    def _take(self, row: NodeRow, report: Sent) -> None:
+    def _take(self, row: NodeRow, report: NodeReport) -> None:
         models = row.models
         self._findings.add(row.place, report.findings)
-        self._samples.add(row.place, figures(report.snapshot, ", ".join(models)))
-        if models not in self._groups and len(self._groups) < _GROUPS:
+        self._samples.add(row.place, figures_of_snapshot(report.snapshot, ", ".join(models)))
+        if models not in self._groups and len(self._groups) < _MAX_GROUPS:
             self._groups[models] = NodeGroup(self._asked.golden[1] if self._asked.golden else None)
         if models in self._groups:
             self._groups[models].add(row.place, report.snapshot, in_order=report.verdict == Verdict.READY.value)
 
-    def _drifts(self, names: Mapping[Models, str]) -> list[Drifting]:
-        ignored, golden = matcher(self._asked.ignore), self._asked.golden is not None
+    def _drifts(self, names: Mapping[GpuModels, str]) -> list[NodeDrift]:
+        ignored, golden = path_matcher(self._asked.ignore), self._asked.golden is not None
         found = [
             drift
             for models, group in self._groups.items()
-            for drift in drifts(group, names.get(models, ""), self._roster, self._matrix, ignored, golden=golden)
+            for drift in drifts_of_group(group, names.get(models, ""), self._roster, self._matrix, ignored, golden=golden)
         ]
         return sorted(found, key=lambda drifting: not drifting.told.read_by_rules)
 
 
-def _suspect(drifting: Iterable[Drifting]) -> int:
+def _suspect_nodes(drifting: Iterable[NodeDrift]) -> int:
     """Return the nodes that differ from the majority in what rules read."""
     return reduce(or_, (one.places for one in drifting if one.told.read_by_rules and not one.told.split), 0)
 
 
-def _nodes(
-    roster: Roster, hardware: Mapping[Models, Hardware], usable: int, drifting: Sequence[Drifting], outliers: Sequence[Outlier]
-) -> Streamed[Node]:
+def _nodes_with_facts(
+    roster: Roster, hardware: Mapping[GpuModels, Hardware], usable: int, drifting: Sequence[NodeDrift], outliers: Sequence[Outlier]
+) -> LazySequence[Node]:
     """Return every node with what is known of it."""
-    is_usable, deviates = tester(usable), tester(reduce(or_, (one.places for one in drifting), 0))
-    in_drift = [tester(one.places) for one in drifting]
+    is_usable, deviates = membership_test(usable), membership_test(reduce(or_, (one.places for one in drifting), 0))
+    in_drift = [membership_test(one.places) for one in drifting]
     slow = Counter(outlier.node for outlier in outliers)
 
     def read() -> Iterator[Node]:
@@ -183,4 +183,4 @@ def _nodes(
                 outliers=slow[row.name],
             )
 
-    return Streamed(len(roster), read)
+    return LazySequence(len(roster), read)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from gpudoctor.findings.naming import tally
 from gpudoctor.findings.summary import GpuModel
-from gpudoctor.fleet.places import Runs
-from gpudoctor.fleet.roster import NO_REPORT, NOT_KNOWN, Models, Roster
-from gpudoctor.fleet.verdict import WORST
+from gpudoctor.findings.wording import count_list
+from gpudoctor.fleet.places import PlaceSet
+from gpudoctor.fleet.roster import NO_REPORT, NOT_KNOWN, GpuModels, Roster
+from gpudoctor.fleet.verdict import WORST_FIRST
 from gpudoctor.report.fleet import Count, Hardware, ToolVersion
 
 _Gpus = tuple[GpuModel, ...] | None
@@ -20,10 +20,10 @@ class Census:
     def __init__(self, roster: Roster) -> None:
         self.created = ""
         """The time of the newest report."""
-        by_verdict: dict[str, Runs] = defaultdict(Runs)
-        by_tool: dict[str, Runs] = defaultdict(Runs)
-        by_models: dict[Models, Runs] = defaultdict(Runs)
-        gpus: dict[Models, Counter[_Gpus]] = defaultdict(Counter)
+        by_verdict: dict[str, PlaceSet] = defaultdict(PlaceSet)
+        by_tool: dict[str, PlaceSet] = defaultdict(PlaceSet)
+        by_models: dict[GpuModels, PlaceSet] = defaultdict(PlaceSet)
+        gpus: dict[GpuModels, Counter[_Gpus]] = defaultdict(Counter)
         for row in roster:
             self.created = max(self.created, row.created)
             by_verdict[row.verdict].add(row.place)
@@ -32,7 +32,7 @@ class Census:
                 by_models[row.models].add(row.place)
                 gpus[row.models][row.summary.gpus] += 1
         self._roster, self._gpus = roster, gpus
-        self.verdicts = {word: by_verdict[word].as_set() for word in WORST}
+        self.verdicts = {word: by_verdict[word].as_set() for word in WORST_FIRST}
         self._tools = {version: some.as_set() for version, some in by_tool.items()}
         self._models = {models: some.as_set() for models, some in by_models.items()}
 
@@ -50,22 +50,22 @@ class Census:
         told = [ToolVersion(version, self._roster.nodes(some)) for version, some in self._tools.items()]
         return tuple(sorted(told, key=lambda tool: -tool.nodes.count))
 
-    def hardware(self) -> dict[Models, Hardware]:
+    def hardware(self) -> dict[GpuModels, Hardware]:
         """Return the hardware groups by the models of their GPUs, the largest first."""
         ordered = sorted(self._models.items(), key=lambda item: (-item[1].bit_count(), item[0]))
         return {
-            models: Hardware(_most_common(self._gpus[models]), self._roster.nodes(some), _sum(self._gpus[models]))
+            models: Hardware(_commonest_gpus(self._gpus[models]), self._roster.nodes(some), _gpu_count(self._gpus[models]))
             for models, some in ordered
         }
 
 
-def _most_common(counts: Counter[_Gpus]) -> str:
+def _commonest_gpus(counts: Counter[_Gpus]) -> str:
     """Return the GPUs that most of the nodes have."""
     (gpus, _), *_ = counts.most_common(1)
     if gpus:
-        return tally((model.count, model.model or "GPU of unknown model") for model in gpus)
+        return count_list((model.count, model.model or "GPU of unknown model") for model in gpus)
     return NOT_KNOWN if gpus is None else "no GPU"
 
 
-def _sum(counts: Counter[_Gpus]) -> int:
+def _gpu_count(counts: Counter[_Gpus]) -> int:
     return sum(model.count * number for gpus, number in counts.items() for model in gpus or ())

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from gpudoctor.changes.matching import KEYS
+from gpudoctor.changes.matching import ITEM_KEYS
 from gpudoctor.snapshot import Loads, Snapshot, Span
 from gpudoctor.snapshot.volatile import VOLATILE
 
@@ -27,20 +27,20 @@ class FigureKind(msgspec.Struct, frozen=True):
     """What NVML sampled."""
 
 
-_RATE: Final = 0.03
-KINDS: Final = {
-    "samples_per_second": FigureKind("images/s", _RATE),
+_RATE_FLOOR: Final = 0.03
+FIGURE_KINDS: Final = {
+    "samples_per_second": FigureKind("images/s", _RATE_FLOOR),
     "cpu_samples_per_second": FigureKind("images/s", 0.1),
-    "bytes_per_second": FigureKind("B/s", _RATE),
-    "bus_bytes_per_second": FigureKind("B/s", _RATE),
-    "flops": FigureKind("FLOP/s", _RATE),
-    "step_seconds": FigureKind("s", _RATE, low_is_worse=False),
-    "clock_sm": FigureKind("MHz", _RATE, words="SM clock"),
-    "clock_memory": FigureKind("MHz", _RATE, words="memory clock"),
+    "bytes_per_second": FigureKind("B/s", _RATE_FLOOR),
+    "bus_bytes_per_second": FigureKind("B/s", _RATE_FLOOR),
+    "flops": FigureKind("FLOP/s", _RATE_FLOOR),
+    "step_seconds": FigureKind("s", _RATE_FLOOR, low_is_worse=False),
+    "clock_sm": FigureKind("MHz", _RATE_FLOOR, words="SM clock"),
+    "clock_memory": FigureKind("MHz", _RATE_FLOOR, words="memory clock"),
     "temperature": FigureKind("°C", 0.15, low_is_worse=False, words="temperature"),
 }
 """By the field: wherever a snapshot gains a figure of such a name, it is compared."""
-_MEASURED: Final = {
+_MEASURED_NAMES: Final = {
     "CompiledStep": "compiled step",
     "Copy": "copy",
     "MemoryRate": "memory",
@@ -49,7 +49,7 @@ _MEASURED: Final = {
     "Sum": "all-reduce",
     "Training": "training",
 }
-_PLACE: Final = frozenset({"device", "devices", "address"})
+_PLACE_KEYS: Final = frozenset({"device", "devices", "address"})
 """Keys that say where, not what."""
 
 
@@ -67,39 +67,39 @@ class FigureKey(msgspec.Struct, frozen=True):
     @property
     def kind(self) -> FigureKind:
         """What its numbers are."""
-        return KINDS[self.field]
+        return FIGURE_KINDS[self.field]
 
     @property
     def name(self) -> str:
         """What was measured, in words."""
-        measured = self.kind.words or _MEASURED.get(self.struct, self.struct)
+        measured = self.kind.words or _MEASURED_NAMES.get(self.struct, self.struct)
         on = "on the CPU" if self.field.startswith("cpu_") else ""
-        return " ".join(filter(None, (self.framework, measured, on, *map(_said, self.details))))
+        return " ".join(filter(None, (self.framework, measured, on, *map(_detail_text, self.details))))
 
 
-Measured = tuple[FigureKey, str, float]
+MeasuredFigure = tuple[FigureKey, str, float]
 """A figure, the address of the GPU that it is about or "", and the number."""
 
 
-def figures(snapshot: Snapshot, models: str) -> Iterator[Measured]:
+def figures_of_snapshot(snapshot: Snapshot, models: str) -> Iterator[MeasuredFigure]:
     """Yield the figures of a snapshot; `models` are those of the node's GPUs."""
-    known = _models(snapshot)
+    known = _models_by_address(snapshot)
     for smoke in snapshot.smoke if isinstance(snapshot.smoke, tuple) else ():
         framework = f"{smoke.framework} {smoke.version}" if isinstance(smoke.version, str) else smoke.framework
-        for item in _items(smoke):
+        for item in _measured_items(smoke):
             address = getattr(item, "address", "")
-            yield from _of(item, framework, address if isinstance(address, str) else "", known, models)
+            yield from _figures_of_item(item, framework, address if isinstance(address, str) else "", known, models)
     for gpu in snapshot.loads.gpus if isinstance(snapshot.loads, Loads) else ():
         for stage in gpu.stages:
-            yield from _of(stage, gpu.framework, gpu.address, known, models)
+            yield from _figures_of_item(stage, gpu.framework, gpu.address, known, models)
 
 
-def _models(snapshot: Snapshot) -> dict[str, str]:
+def _models_by_address(snapshot: Snapshot) -> dict[str, str]:
     """Return the GPUs' models by address."""
     return {gpu.address: gpu.name for gpu in snapshot.listed_gpus if isinstance(gpu.address, str) and isinstance(gpu.name, str)}
 
 
-def _items(holder: msgspec.Struct) -> Iterator[msgspec.Struct]:
+def _measured_items(holder: msgspec.Struct) -> Iterator[msgspec.Struct]:
     """Yield what was measured, at any depth: an all-reduce holds its sums."""
     for name in holder.__struct_fields__:
         value = getattr(holder, name)
@@ -107,11 +107,11 @@ def _items(holder: msgspec.Struct) -> Iterator[msgspec.Struct]:
             for item in value:
                 yield item
                 if type(item).__name__ == "AllReduce":
-                    yield from _items(item)
+                    yield from _measured_items(item)
 
 
-def _of(item: msgspec.Struct, framework: str, address: str, known: dict[str, str], models: str) -> Iterator[Measured]:
-    fields, details = _fields(type(item))
+def _figures_of_item(item: msgspec.Struct, framework: str, address: str, known: dict[str, str], models: str) -> Iterator[MeasuredFigure]:
+    fields, details = _figure_fields(type(item))
     for name in fields:
         number = getattr(item, name)
         number = number.median if isinstance(number, Span) else number
@@ -123,14 +123,14 @@ def _of(item: msgspec.Struct, framework: str, address: str, known: dict[str, str
 
 
 @cache
-def _fields(kind: type[msgspec.Struct]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _figure_fields(kind: type[msgspec.Struct]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the figures of a struct, and the fields that tell one of its kind from another."""
     volatile = VOLATILE.get(kind, frozenset())  # type: ignore[arg-type]
-    names = tuple(name for name in kind.__struct_fields__ if name in volatile and name in KINDS)
-    return names, tuple(name for name in KEYS.get(kind.__name__, ()) if name not in _PLACE)
+    names = tuple(name for name in kind.__struct_fields__ if name in volatile and name in FIGURE_KINDS)
+    return names, tuple(name for name in ITEM_KEYS.get(kind.__name__, ()) if name not in _PLACE_KEYS)
 
 
-def _said(detail: object) -> str:
+def _detail_text(detail: object) -> str:
     """Return a detail in words: 8192, 1 GiB, pinned."""
     if isinstance(detail, bool):
         return "pinned" if detail else "pageable"

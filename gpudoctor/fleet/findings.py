@@ -11,34 +11,34 @@ from operator import or_
 import msgspec
 
 from gpudoctor.findings import Impact, Severity, SubjectKind
-from gpudoctor.fleet.places import Runs
+from gpudoctor.fleet.places import PlaceSet
 from gpudoctor.fleet.roster import Roster
 from gpudoctor.report.fleet import FindingGroup, NodeFinding, Nodes, Wording
 from gpudoctor.report.model import Finding
 
-_GPU = re.compile(r"\bGPUs? \d+(?:[–,] ?\d+)*(?: \([0-9a-f:.]+\))?|\b[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\b")  # noqa: RUF001 -- typography
+_GPU_MENTION = re.compile(r"\bGPUs? \d+(?:[–,] ?\d+)*(?: \([0-9a-f:.]+\))?|\b[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\b")  # noqa: RUF001 -- typography
 """A GPU as messages name it; the same defect of another GPU is the same wording."""
-_WORDINGS = 200
+_MAX_WORDINGS = 200
 """Wordings of one finding that are told apart."""
-_OTHER = "other messages"
-_GPUS = 128
+_OTHER_MESSAGES = "other messages"
+_MAX_GPUS = 128
 """GPUs of one node that are counted; reports made to repeat a finding must not fill the memory."""
 
 
-class _Group(msgspec.Struct):
+class _FindingNodes(msgspec.Struct):
     first: Finding
     severities: set[str]
-    wordings: dict[str, tuple[str, list[Runs]]]
+    wordings: dict[str, tuple[str, list[PlaceSet]]]
     """The first message, and the nodes that have it once, twice, …"""
     root: bool = False
     of_gpus: bool = False
 
 
-class Findings:
+class FleetFindings:
     """The findings of the reports added so far, by code."""
 
     def __init__(self) -> None:
-        self._groups: dict[tuple[str, bool], _Group] = {}
+        self._groups: dict[tuple[str, bool], _FindingNodes] = {}
         self._titles: dict[str, str] = {}
         self._slowing: set[str] = set()
 
@@ -52,20 +52,20 @@ class Findings:
                 self._slowing.add(finding.code)
             group = self._groups.get(key)
             if group is None:
-                group = self._groups[key] = _Group(finding, set(), {}, root=not finding.because_of)
+                group = self._groups[key] = _FindingNodes(finding, set(), {}, root=not finding.because_of)
             group.severities.add(finding.severity)
             group.of_gpus |= finding.subject.kind == SubjectKind.GPU.value
-            wording = _GPU.sub("GPU", finding.message)
-            if wording not in group.wordings and len(group.wordings) >= _WORDINGS:
-                wording = _OTHER
+            wording = _GPU_MENTION.sub("GPU", finding.message)
+            if wording not in group.wordings and len(group.wordings) >= _MAX_WORDINGS:
+                wording = _OTHER_MESSAGES
             _, having = group.wordings.setdefault(wording, (finding.message, []))
             before = times[key, wording]
-            if before < _GPUS:
+            if before < _MAX_GPUS:
                 times[key, wording] += 1
-                having += [Runs()] if before == len(having) else []
+                having += [PlaceSet()] if before == len(having) else []
                 having[before].add(place)
 
-    def explaining(self, findings: Iterable[NodeFinding], address: str) -> tuple[str, str] | None:
+    def explaining_finding(self, findings: Iterable[NodeFinding], address: str) -> tuple[str, str] | None:
         """Return the id and title of what makes a GPU slow on a node with these findings; None if nothing does."""
         of_gpu = [finding for finding in findings if address and finding.id.endswith(f":{address}")]
         slowing = [finding for finding in findings if finding.id.partition(":")[0] in self._slowing and ":0" not in finding.id]
@@ -74,11 +74,11 @@ class Findings:
 
     def groups(self, roster: Roster, everyone: int) -> tuple[FindingGroup, ...]:
         """Return a group for each code; `everyone` are the nodes that sent a report."""
-        made = [made for group in self._groups.values() if (made := _group(group, roster, everyone)).nodes.count]
-        return tuple(sorted(made, key=lambda group: (not group.root, -_rank(group.severity), -group.nodes.count, group.code)))
+        made = [made for group in self._groups.values() if (made := _finished_group(group, roster, everyone)).nodes.count]
+        return tuple(sorted(made, key=lambda group: (not group.root, -_severity_rank(group.severity), -group.nodes.count, group.code)))
 
 
-def _group(group: _Group, roster: Roster, everyone: int) -> FindingGroup:
+def _finished_group(group: _FindingNodes, roster: Roster, everyone: int) -> FindingGroup:
     places = [(message, [times.as_set() & roster.everyone for times in having]) for message, having in group.wordings.values()]
     told = [Wording(message, roster.nodes(once)) for message, (once, *_) in places if once]
     having = reduce(or_, (once for _, (once, *_) in places))
@@ -87,7 +87,7 @@ def _group(group: _Group, roster: Roster, everyone: int) -> FindingGroup:
     return FindingGroup(
         code=lead.code,
         name=lead.name,
-        severity=max(group.severities, key=_rank),
+        severity=max(group.severities, key=_severity_rank),
         title=lead.title,
         root=group.root,
         nodes=roster.nodes(having),
@@ -101,7 +101,7 @@ def _group(group: _Group, roster: Roster, everyone: int) -> FindingGroup:
     )
 
 
-def _rank(severity: str) -> int:
+def _severity_rank(severity: str) -> int:
     """Return a number that is higher for the more severe; a word of a newer version is a note."""
     order = [one.value for one in Severity]
     return order.index(severity) if severity in order else -1

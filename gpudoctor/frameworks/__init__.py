@@ -25,7 +25,7 @@ __all__ = [
     "framework_of",
     "spec_of",
     "stack_of",
-    "traced_in",
+    "tracing_framework",
 ]
 
 CATALOGUE = (TENSORFLOW, TORCH, JAX, PADDLE)
@@ -49,7 +49,7 @@ def spec_of(name: str) -> FrameworkSpec:
     return _BY_NAME.get(name) or FrameworkSpec(name=name, title=name)
 
 
-def traced_in(traced_by: str) -> FrameworkSpec:
+def tracing_framework(traced_by: str) -> FrameworkSpec:
     """The traits of the framework that "keras 3.11, on tensorflow" names; the defaults if it names none."""
     return next((spec for spec in CATALOGUE if spec.traced_within and spec.name in traced_by), spec_of(""))
 

@@ -23,7 +23,7 @@ class Names:
         return iter(self._names)
 
 
-NONE = Names()
+NO_NAMES = Names()
 
 
 class BuildFile(NamedTuple):
@@ -73,7 +73,7 @@ class CudaPlugin(NamedTuple):
         """The plugin's name: jax-cuda12-plugin."""
         return f"{self.beginning}{major}{self.plugin}"
 
-    def in_library(self, version: str) -> tuple[str, str]:
+    def cuda_in_library(self, version: str) -> tuple[str, str]:
         """The CUDA and cuDNN that the library's local version names: 0.4.25+cuda12.cudnn89 has "12" and "8.9"; empty if it names none."""
         named = re.search(r"\+cuda(1\d|\d)(\d?)(?:\.cudnn(\d)(\d)(\d?))?$", version)
         cuda, cudnn = (named.groups("")[:2], named.groups("")[2:]) if named else ((), ())
@@ -109,7 +109,7 @@ class HidingVariable(NamedTuple):
     name: str
     devices: tuple[str, ...] = ()
     """The names of the GPU in its list of devices; a list without any of them hides it."""
-    values: Names = NONE
+    values: Names = NO_NAMES
     """For a variable that is no list: the lower-case values that hide the GPU."""
 
     def hides(self, value: str) -> bool:
@@ -119,7 +119,7 @@ class HidingVariable(NamedTuple):
             return bool(devices) and devices[0] not in self.devices
         return value.lower() in self.values
 
-    def wholly(self, value: str) -> bool:
+    def hides_always(self, value: str) -> bool:
         """Whether this value keeps it off the GPU even if a program asks for it."""
         return bool(self.devices) and not set(self.devices).intersection(self.devices_in(value))
 
@@ -170,19 +170,19 @@ class FrameworkSpec(NamedTuple):
     """The distributions that are the framework itself, the usual one first."""
     optional: tuple[str, ...] = ()
     """The distributions that it does not require and imports if they are installed."""
-    parts: Names = NONE
+    parts: Names = NO_NAMES
     """The other distributions of its stack, which must match its release."""
     rewritten: Rewritten | None = None
     """The part whose two interfaces releases of the framework require in turn."""
-    compiled: Names = NONE
+    compiled: Names = NO_NAMES
     """The distributions that hold its compiled code."""
-    related: Names = NONE
+    related: Names = NO_NAMES
     """Other distributions that require it, whose metadata is read."""
     tabled: tuple[str, ...] = ()
     """The distributions in its own table; () where it has none."""
     companions: tuple[str, ...] = ()
     """Distributions published for one release of it and installed with it."""
-    stand_ins: Names = NONE
+    stand_ins: Names = NO_NAMES
     """Distributions that the usual ones require on some platforms and that hold the package instead of them."""
     addons: Mapping[str, Addon] = {}
     """By distribution."""

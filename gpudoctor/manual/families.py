@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import FAMILIES, RULES
 from gpudoctor.errors import UsageError
-from gpudoctor.nearest import suggestion
+from gpudoctor.suggestions import suggestion
 
-_TITLES = {
+_FAMILY_TITLES = {
     "hardware": "Hardware: PCI bus, memory errors, power, Xids",
     "driver": "Driver: kernel module, libcuda, device files",
     "platform": "Platform: containers, WSL, schedulers",
@@ -23,25 +23,25 @@ _TITLES = {
 NAMES = tuple(name.replace("_", "-") for name in FAMILIES)
 
 
-def name_of(rule: Rule) -> str:
+def family_name(rule: Rule) -> str:
     """Return the name of a rule's family, as it is typed: multi-gpu."""
     return rule.family.replace("_", "-")
 
 
-def title_of(rule: Rule) -> str:
+def family_title(rule: Rule) -> str:
     """Return the heading of a rule's family, with the start of its codes."""
-    return f"{_TITLES[name_of(rule)]} ({rule.code[:3]})"
+    return f"{_FAMILY_TITLES[family_name(rule)]} ({rule.code[:3]})"
 
 
-def rules_of(families: Iterable[str]) -> tuple[Rule, ...]:
+def rules_of_families(families: Iterable[str]) -> tuple[Rule, ...]:
     """Return the rules of the families, named as "driver" or "GD2"; all if none is named. Raises UsageError for an unknown one."""
-    wanted = {_family(text) for text in families}
-    return tuple(rule for rule in RULES if not wanted or name_of(rule) in wanted)
+    wanted = {_known_family(text) for text in families}
+    return tuple(rule for rule in RULES if not wanted or family_name(rule) in wanted)
 
 
-def _family(text: str) -> str:
+def _known_family(text: str) -> str:
     name = text.casefold().replace("_", "-")
-    by_code = {rule.code[:3].casefold(): name_of(rule) for rule in RULES}
+    by_code = {rule.code[:3].casefold(): family_name(rule) for rule in RULES}
     if name in NAMES or name in by_code:
         return by_code.get(name, name)
     known = f"the families are {', '.join(NAMES)}."

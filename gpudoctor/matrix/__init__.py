@@ -8,5 +8,5 @@ from __future__ import annotations
 
 from gpudoctor.matrix.lookup import Matrix
 from gpudoctor.matrix.machine_rows import DriverBranch, DriverPackage, GpuProduct
-from gpudoctor.matrix.resolve import Resolved
-from gpudoctor.matrix.rows import CpuNeed, CudaRelease, CudnnRelease, Engine, Fault, FrameworkRelease, GpuNeed, Source
+from gpudoctor.matrix.row_matching import MatchKind
+from gpudoctor.matrix.rows import ContainerEngine, CpuNeed, CudaRelease, CudnnRelease, Fault, FrameworkRelease, GpuNeed, Source

@@ -14,9 +14,9 @@ from gpudoctor.matrix.rows import FrameworkRelease
 from gpudoctor.matrix.tables import TORCH_BUILDS
 from gpudoctor.versions import Version
 
-CPU = "cpu"
+CPU_TAG = "cpu"
 """The local version of a build without CUDA."""
-METAL = "metal"
+METAL_ACCELERATOR = "metal"
 """The accelerator of a build that uses the GPU of a Mac."""
 
 
@@ -46,7 +46,7 @@ class GpuBuild(msgspec.Struct, frozen=True):
         return str(self.release.release)
 
 
-def builds(
+def cuda_builds(
     matrix: Matrix, spec: FrameworkSpec, platform: str, order: Callable[[FrameworkRelease], Any] | None = None
 ) -> Iterator[GpuBuild]:
     """Yield the CUDA builds: newest release first, or by a key of releases, then the package index's own build, then the newest CUDA.
@@ -57,11 +57,11 @@ def builds(
     for row in sorted(rows, key=order) if order else rows:
         key = ("builds", platform, row.distribution, str(row.release), row.platform)
         if key not in matrix.derived:
-            matrix.derived[key] = tuple(_builds_of(matrix, spec, platform, row))
+            matrix.derived[key] = tuple(_builds_of_release(matrix, spec, platform, row))
         yield from matrix.derived[key]
 
 
-class ComputedOnce:
+class CachedIterator:
     """The items of an iterator, each computed once, when somebody first asks for it."""
 
     def __init__(self, source: Iterator[GpuBuild]) -> None:
@@ -77,41 +77,41 @@ class ComputedOnce:
             yield self._seen[place]
 
 
-def _builds_of(matrix: Matrix, spec: FrameworkSpec, platform: str, row: FrameworkRelease) -> Iterator[GpuBuild]:
+def _builds_of_release(matrix: Matrix, spec: FrameworkSpec, platform: str, row: FrameworkRelease) -> Iterator[GpuBuild]:
     if spec.wheel_index:
-        return _by_index(matrix, spec, platform, row)
+        return _index_builds(matrix, spec, platform, row)
     if spec.plugin is not None:
-        return _by_plugin(matrix, spec.plugin, platform, row)
-    return _by_extra(spec, row)
+        return _plugin_builds(matrix, spec.plugin, platform, row)
+    return _extra_builds(spec, row)
 
 
-def _by_index(matrix: Matrix, spec: FrameworkSpec, platform: str, row: FrameworkRelease) -> Iterator[GpuBuild]:
-    own = _tag(row) if row.accelerator == "cuda" else ""
-    for tag in _tags(matrix, row, own, platform):
+def _index_builds(matrix: Matrix, spec: FrameworkSpec, platform: str, row: FrameworkRelease) -> Iterator[GpuBuild]:
+    own = _default_tag(row) if row.accelerator == "cuda" else ""
+    for tag in _build_tags(matrix, row, own, platform):
         code = row if tag == own else matrix.resolve(spec.name, f"{row.release}+{tag}", platform).row
         if code is not None and code.built_with_cuda is not None:
             yield GpuBuild(release=row, code=code, cuda=code.built_with_cuda, tag=tag, default=tag == own)
 
 
-def _tag(row: FrameworkRelease) -> str:
+def _default_tag(row: FrameworkRelease) -> str:
     """Return the local version of the build on the default index."""
     cuda = row.built_with_cuda
     return f"cu{cuda.major}{cuda.minor}" if cuda is not None else ""
 
 
-def _tags(matrix: Matrix, row: FrameworkRelease, own: str, platform: str) -> list[str]:
+def _build_tags(matrix: Matrix, row: FrameworkRelease, own: str, platform: str) -> list[str]:
     """Return the CUDA builds of a release: the build of the default index, then the newest CUDA first."""
     tabled = {build.local for build in matrix.rows(TORCH_BUILDS, platform=platform) if build.release[:2] == row.release[:2]}
     official = {tag for tag in (*row.builds, *tabled) if tag.startswith("cu") and tag[2:].isdigit()}
     return [*filter(None, (own,)), *sorted(official - {own}, key=lambda tag: int(tag[2:]), reverse=True)]
 
 
-def _by_extra(spec: FrameworkSpec, row: FrameworkRelease) -> Iterator[GpuBuild]:
+def _extra_builds(spec: FrameworkSpec, row: FrameworkRelease) -> Iterator[GpuBuild]:
     if spec.gpu_extra and row.accelerator == "cuda" and _has_extra(row, spec.gpu_extra):
         yield GpuBuild(release=row, code=row, cuda=row.built_with_cuda, extra=spec.gpu_extra)
 
 
-def _by_plugin(matrix: Matrix, plugin: CudaPlugin, platform: str, row: FrameworkRelease) -> Iterator[GpuBuild]:
+def _plugin_builds(matrix: Matrix, plugin: CudaPlugin, platform: str, row: FrameworkRelease) -> Iterator[GpuBuild]:
     for major in plugin.majors:
         extra, clients = f"{plugin.extra}{major}", matrix.releases(plugin.client_for(major), platform)
         same = [client for client in clients if client.release[:3] == row.release[:3]]  # a fourth number is the client's own

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.versions import Version, parse
+from gpudoctor.versions import Version, parse_version
 
 Text = str
 Required = str
@@ -34,12 +34,12 @@ PciId = int
 Decimal = float
 Release = Version
 
-_BEFORE_THE_RELEASE = -(10**9)
+_DEVELOPMENT_BASE = -(10**9)
 """Where the numbers of development releases begin: they sort before the release itself, and are as large as a date."""
 
 
 class CellKind(msgspec.Struct, frozen=True):
-    """A kind of cell: `parse` raises ValueError with the problem as a clause; `dump(parse(cell)) == cell` for every cell it accepts.
+    """A kind of cell: `parse_version` raises ValueError with the problem as a clause; `dump(parse(cell)) == cell` for every cell it accepts.
 
     The slowest and most frequent ones cache their results: a table repeats the same few versions, platforms and sources.
     """
@@ -49,21 +49,21 @@ class CellKind(msgspec.Struct, frozen=True):
 
 
 @cache
-def _text(cell: str) -> str:
+def _parse_text(cell: str) -> str:
     if cell != cell.strip():
         raise ValueError("begins or ends with a space")
     return cell
 
 
 @cache
-def _required(cell: str) -> str:
+def _parse_required(cell: str) -> str:
     if not cell:
         raise ValueError("is empty")
-    return _text(cell)
+    return _parse_text(cell)
 
 
 @cache
-def _words(cell: str) -> tuple[str, ...]:
+def _parse_words(cell: str) -> tuple[str, ...]:
     words = tuple(cell.split())
     if " ".join(words) != cell:
         raise ValueError("separates its values by more than one space")
@@ -71,49 +71,49 @@ def _words(cell: str) -> tuple[str, ...]:
 
 
 @cache
-def _sources(cell: str) -> tuple[str, ...]:
-    return _words(_required(cell))
+def _parse_sources(cell: str) -> tuple[str, ...]:
+    return _parse_words(_parse_required(cell))
 
 
 @cache
-def _version(cell: str) -> Version:
-    found = parse(cell)
+def _parse_version(cell: str) -> Version:
+    found = parse_version(cell)
     if found is None or not cell.isascii() or not cell.replace(".", "").isdigit() or cell.count(".") > 3 or cell.endswith("."):
         raise ValueError(f"is {cell!r}, not a dotted version")
     return found
 
 
 @cache
-def _release(cell: str) -> Version:
-    for word, first in ((".post", 0), (".dev", _BEFORE_THE_RELEASE)):
+def _parse_release(cell: str) -> Version:
+    for word, first in ((".post", 0), (".dev", _DEVELOPMENT_BASE)):
         public, found, number = cell.partition(word)
         if found:
             if not (number.isascii() and number.isdigit() and len(number) < 10):
                 raise ValueError(f"is {cell!r}, not a release")
-            return _version(public)._replace(build=first + int(number), text=cell)
-    return _version(cell)
+            return _parse_version(public)._replace(build=first + int(number), text=cell)
+    return _parse_version(cell)
 
 
 @cache
-def _names(cell: str) -> tuple[str, ...]:
-    return () if cell == "none" else _words(_required(cell))
+def _parse_names(cell: str) -> tuple[str, ...]:
+    return () if cell == "none" else _parse_words(_parse_required(cell))
 
 
 @cache
-def _number(cell: str) -> int:
+def _parse_number(cell: str) -> int:
     if not (cell.isascii() and cell.isdigit() and len(cell) < 20) or str(int(cell)) != cell:
         raise ValueError(f"is {cell[:40]!r}, not a whole number")
     return int(cell)
 
 
-def _pci_id(cell: str) -> int:
+def _parse_pci_id(cell: str) -> int:
     if len(cell) != 4 or any(letter not in "0123456789abcdef" for letter in cell):
         raise ValueError(f"is {cell!r}, not four hexadecimal digits")
     return int(cell, 16)
 
 
 @cache
-def _decimal(cell: str) -> float:
+def _parse_decimal(cell: str) -> float:
     if not cell.isascii() or not cell.replace(".", "", 1).isdigit():
         raise ValueError(f"is {cell!r}, not a number")
     size = float(cell)
@@ -122,7 +122,7 @@ def _decimal(cell: str) -> float:
     return size
 
 
-def _date(cell: str) -> str:
+def _parse_date(cell: str) -> str:
     try:
         day = dt.date.fromisoformat(cell).isoformat()
     except ValueError:
@@ -132,23 +132,23 @@ def _date(cell: str) -> str:
     return cell
 
 
-def _month(cell: str) -> str:
+def _parse_month(cell: str) -> str:
     try:
-        return _date(f"{cell}-01")[:-3]
+        return _parse_date(f"{cell}-01")[:-3]
     except ValueError:
         raise ValueError(f"is {cell!r}, not a month like 2026-01") from None
 
 
-def _versions(cell: str) -> tuple[str, ...]:
-    words = _names(cell)
+def _parse_versions(cell: str) -> tuple[str, ...]:
+    words = _parse_names(cell)
     for word in words:
-        _version(word)
+        _parse_version(word)
     return words
 
 
 @cache
-def _architectures(cell: str) -> tuple[str, ...]:
-    words = _names(cell)
+def _parse_architectures(cell: str) -> tuple[str, ...]:
+    words = _parse_names(cell)
     for word in words:
         prefix, _, digits = word.partition("_")
         if prefix not in {"sm", "compute"} or not digits.rstrip("af").isdigit():
@@ -156,7 +156,7 @@ def _architectures(cell: str) -> tuple[str, ...]:
     return words
 
 
-def _one_of(*allowed: str) -> CellKind:
+def _choice_kind(*allowed: str) -> CellKind:
     @cache
     def parse(cell: str) -> str:
         if cell not in allowed:
@@ -166,25 +166,25 @@ def _one_of(*allowed: str) -> CellKind:
     return CellKind(parse, str)
 
 
-_KINDS = {
-    "Text": CellKind(_text, str),
-    "Required": CellKind(_required, str),
-    "Words": CellKind(_words, " ".join),
-    "Sources": CellKind(_sources, " ".join),
-    "Names": CellKind(_names, lambda words: " ".join(words) or "none"),
-    "Version": CellKind(_version, str),
-    "Release": CellKind(_release, str),
-    "Versions": CellKind(_versions, lambda words: " ".join(words) or "none"),
-    "Number": CellKind(_number, str),
-    "PciId": CellKind(_pci_id, lambda number: f"{number:04x}"),
-    "Decimal": CellKind(_decimal, lambda size: f"{size:g}"),
-    "Date": CellKind(_date, str),
-    "Month": CellKind(_month, str),
-    "Architectures": CellKind(_architectures, lambda words: " ".join(words) or "none"),
-    "Platform": _one_of("linux_x86_64", "linux_aarch64", "win_amd64", "win_arm64", "macos_arm64", "macos_x86_64", "any"),
-    "Accelerator": _one_of("cuda", "cpu", "directml", "metal", "none", "opencl", "repository", "sdist", "stub"),
-    "FaultName": _one_of("broken", "broken-extra", "ptx-computes-wrong", "ptx-refused", "unpublished"),
-    "BoundName": _one_of(
+_KINDS_BY_TYPE = {
+    "Text": CellKind(_parse_text, str),
+    "Required": CellKind(_parse_required, str),
+    "Words": CellKind(_parse_words, " ".join),
+    "Sources": CellKind(_parse_sources, " ".join),
+    "Names": CellKind(_parse_names, lambda words: " ".join(words) or "none"),
+    "Version": CellKind(_parse_version, str),
+    "Release": CellKind(_parse_release, str),
+    "Versions": CellKind(_parse_versions, lambda words: " ".join(words) or "none"),
+    "Number": CellKind(_parse_number, str),
+    "PciId": CellKind(_parse_pci_id, lambda number: f"{number:04x}"),
+    "Decimal": CellKind(_parse_decimal, lambda size: f"{size:g}"),
+    "Date": CellKind(_parse_date, str),
+    "Month": CellKind(_parse_month, str),
+    "Architectures": CellKind(_parse_architectures, lambda words: " ".join(words) or "none"),
+    "Platform": _choice_kind("linux_x86_64", "linux_aarch64", "win_amd64", "win_arm64", "macos_arm64", "macos_x86_64", "any"),
+    "Accelerator": _choice_kind("cuda", "cpu", "directml", "metal", "none", "opencl", "repository", "sdist", "stub"),
+    "FaultName": _choice_kind("broken", "broken-extra", "ptx-computes-wrong", "ptx-refused", "unpublished"),
+    "BoundName": _choice_kind(
         "adapts-ptx",
         "any-framework",
         "carries-assembler",
@@ -203,11 +203,11 @@ _KINDS = {
         "other-cuda-minor",
         "second-assembler",
     ),
-    "BranchKind": _one_of("production", "long-term", "new-feature"),
-    "Origin": _one_of("distribution", "nvidia"),
-    "CodeKind": _one_of("pure", "compiled"),
-    "Flavour": _one_of("proprietary", "open"),
-    "GpuKind": _one_of("data-center", "workstation", "geforce", "laptop", "jetson"),
+    "BranchKind": _choice_kind("production", "long-term", "new-feature"),
+    "Origin": _choice_kind("distribution", "nvidia"),
+    "CodeKind": _choice_kind("pure", "compiled"),
+    "Flavour": _choice_kind("proprietary", "open"),
+    "GpuKind": _choice_kind("data-center", "workstation", "geforce", "laptop", "jetson"),
 }
 """By the name of the type."""
 
@@ -215,7 +215,7 @@ _KINDS = {
 @cache
 def kind_of(annotation: str) -> CellKind:
     """Return the kind of a field's cells: "Version", or "Version | None" where the cell may be blank, which means unknown."""
-    kind = _KINDS[annotation.removesuffix(" | None")]
+    kind = _KINDS_BY_TYPE[annotation.removesuffix(" | None")]
     if not annotation.endswith(" | None"):
         return kind
     return CellKind(cache(lambda cell: kind.parse(cell) if cell else None), lambda value: "" if value is None else kind.dump(value))

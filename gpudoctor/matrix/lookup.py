@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any, Protocol, TypeVar
 
 from gpudoctor.frameworks import framework_of, spec_of
-from gpudoctor.matrix import names, slices, tables
+from gpudoctor.matrix import gpu_names, gpu_slices, tables
 from gpudoctor.matrix.machine_rows import Chip, DriverBranch, DriverFloor, DriverPackage, GpuProduct, Sxid, System, Xid
-from gpudoctor.matrix.resolve import MatchedRow, final_release, resolve
+from gpudoctor.matrix.row_matching import MatchedRow, final_release, match_row
 from gpudoctor.matrix.rows import (
     Bound,
     Companion,
+    ContainerEngine,
     CpuNeed,
     CudaRelease,
     CudnnRelease,
-    Engine,
     Fault,
     FrameworkRelease,
     GpuNeed,
@@ -25,11 +25,11 @@ from gpudoctor.matrix.rows import (
 from gpudoctor.matrix.table import Row, Table
 from gpudoctor.versions import Version
 
-Since = TypeVar("Since", Engine, CpuNeed, GpuNeed)
+Since = TypeVar("Since", ContainerEngine, CpuNeed, GpuNeed)
 _FIRST_WITH_MINOR_COMPATIBILITY = 11
 _CUBLAS_USERS = ("faiss-gpu",)
 """Distributions beside the frameworks that compute with cuBLAS: by the CUDA libraries that their wheels request."""
-_BRANCH_SPAN = 5
+_BRANCH_WIDTH = 5
 """Windows drivers of branch 550 include 551.x and 552.x; branches since 2020 are at least this far apart."""
 
 
@@ -111,7 +111,7 @@ class Matrix:
     def driver(self, version: Version) -> DriverBranch | None:
         """The branch of this driver."""
         below = [row for row in self.rows(tables.DRIVERS) if row.branch <= version.major]
-        return below[-1] if below and version.major - below[-1].branch < _BRANCH_SPAN else None
+        return below[-1] if below and version.major - below[-1].branch < _BRANCH_WIDTH else None
 
     def branches_around(self, version: Version) -> tuple[DriverBranch | None, DriverBranch | None]:
         """The last listed branch before a driver that no listed branch includes, and the first one after it."""
@@ -181,7 +181,7 @@ class Matrix:
         name = distribution.casefold().replace("_", "-")
         builds = self.rows(tables.TORCH_BUILDS, platform=platform) if spec_of(name).wheel_index and "+" in version else ()
         same = tuple(row for row in self.of_release(name, version) if not platform or row.platform in {platform, "any"})
-        return resolve(same or self.releases(name, platform), version, builds)
+        return match_row(same or self.releases(name, platform), version, builds)
 
     def releases(self, distribution: str, platform: str = "", pinned: str = "") -> tuple[FrameworkRelease, ...]:
         """The rows of a distribution, by its normalised name, oldest release first; only those of `platform` if given.
@@ -191,7 +191,10 @@ class Matrix:
         """
         if not distribution:
             return ()
-        rows, withdrawn = self.rows(tables.TABLE_OF.get(distribution, tables.OTHERS), distribution, platform), self._withdrawn(distribution)
+        rows, withdrawn = (
+            self.rows(tables.TABLE_OF.get(distribution, tables.OTHER_RELEASES), distribution, platform),
+            self._withdrawn(distribution),
+        )
         if not withdrawn or pinned in withdrawn:
             return rows
         key = ("not withdrawn", distribution, platform)
@@ -212,7 +215,7 @@ class Matrix:
 
     def of_release(self, distribution: str, version: str) -> tuple[FrameworkRelease, ...]:
         """The rows of a release, for each platform, found by its spelling: no other row of the distribution is parsed."""
-        table, release = tables.TABLE_OF.get(distribution, tables.OTHERS), version.strip().partition("+")[0]
+        table, release = tables.TABLE_OF.get(distribution, tables.OTHER_RELEASES), version.strip().partition("+")[0]
         return self.rows(table, distribution, release=release) if distribution and release else ()
 
     def faults(self, distribution: str, version: str, cuda: Version | None = None) -> tuple[Fault, ...]:
@@ -235,29 +238,33 @@ class Matrix:
             if row.first <= release <= row.last and not (date and row.first == release)
         )
 
-    def needed_beside(self, distribution: str, version: str) -> tuple[Companion, ...]:
+    def needed_companions(self, distribution: str, version: str) -> tuple[Companion, ...]:
         """What this release needs beside a framework and does not require."""
         release = final_release(version.partition("+")[0])
-        return () if release is None else tuple(row for row in self.rows(tables.BESIDE, distribution) if row.first <= release <= row.last)
+        return (
+            ()
+            if release is None
+            else tuple(row for row in self.rows(tables.NEEDED_COMPANIONS, distribution) if row.first <= release <= row.last)
+        )
 
     def gpu(self, name: str) -> GpuProduct | None:
         """The GPU of this name, as NVML or people call it ("NVIDIA A100-SXM4-80GB", "a100 80gb", "4090").
 
         A MIG instance or a vGPU is its physical GPU with its own memory and without rates.
         """
-        return names.find(name, self._gpu_index()) or slices.find(name, self._gpu_index())
+        return gpu_names.find_product(name, self._gpu_index()) or gpu_slices.find_slice(name, self._gpu_index())
 
-    def misnamed_slice(self, name: str) -> str:
+    def slice_problem(self, name: str) -> str:
         """Why no GPU has the MIG instance of this name, a sentence; "" if one has it or that is unknown."""
-        return slices.misnamed(name, self._gpu_index())
+        return gpu_slices.slice_problem(name, self._gpu_index())
 
-    def gpu_cut(self, name: str) -> GpuProduct | None:
+    def gpu_of_cut_name(self, name: str) -> GpuProduct | None:
         """One of the GPUs whose names begin with a name that was cut ("Tesla V100-SXM2..."), if they share a compute capability."""
-        return names.cut(name, self._gpu_index())
+        return gpu_names.product_of_cut_name(name, self._gpu_index())
 
     def gpu_family(self, name: str) -> tuple[GpuProduct, ...]:
         """The GPUs whose names begin with these words ("A800", "RTX 4050") if they share a compute capability; otherwise none."""
-        return names.family(name, self._gpu_index())
+        return gpu_names.product_family(name, self._gpu_index())
 
     def chip(self, device: str) -> Chip | None:
         """The generation of an NVIDIA GPU, by its PCI device id of four hexadecimal digits."""
@@ -272,13 +279,13 @@ class Matrix:
         """The meaning of an NVSwitch's SXid."""
         return next((row for row in self.rows(tables.SXIDS) if row.code == code), None)
 
-    def engine(self, name: str, version: Version) -> Engine | None:
+    def engine(self, name: str, version: Version) -> ContainerEngine | None:
         """What this release of a container engine ("podman", "docker", "containerd") supports; None before the first known one."""
         return self._last(tables.ENGINES, name, version)
 
     def cpu_need(self, distribution: str, version: Version) -> CpuNeed | None:
         """What this release of a distribution requires of an x86_64 processor; None if no row states it."""
-        return self._last(tables.CPU, distribution, version)
+        return self._last(tables.CPU_NEEDS, distribution, version)
 
     def gpu_need(self, distribution: str, version: Version) -> GpuNeed | None:
         """What this release of a distribution requires of a GPU by its own statement; None if no row states it."""
@@ -302,13 +309,13 @@ class Matrix:
 
     def tags(self, distribution: str, platform: str, release: Version) -> tuple[str, ...]:
         """The tags of a release's wheels for a Linux platform, as an installed wheel names them ("manylinux_2_28_x86_64"); () if unknown."""
-        rows = [row for row in self.rows(tables.TAGS, distribution) if row.platform == platform and row.release <= release]
+        rows = [row for row in self.rows(tables.WHEEL_TAGS, distribution) if row.platform == platform and row.release <= release]
         machine = platform.removeprefix("linux_")
         return tuple(f"{tag}_{machine}" for tag in rows[-1].tags) if rows else ()
 
     def all_tags(self, distribution: str, platform: str) -> tuple[str, ...]:
         """The tags of every release's wheels for a Linux platform."""
-        rows = [row for row in self.rows(tables.TAGS, distribution) if row.platform == platform]
+        rows = [row for row in self.rows(tables.WHEEL_TAGS, distribution) if row.platform == platform]
         return tuple(dict.fromkeys(tag for row in rows for tag in row.tags))
 
     def system(self, name: str) -> System | None:
@@ -334,11 +341,11 @@ class Matrix:
         """The same with its source."""
         return next((row for row in self.rows(tables.BOUNDS, package) if row.bound == bound), None)
 
-    def gpus_like(self, name: str) -> tuple[str, ...]:
+    def similar_gpu_names(self, name: str) -> tuple[str, ...]:
         """Up to four GPU names similar to an unknown one, nearest first."""
-        return names.like(name, self._gpu_index())
+        return gpu_names.similar_names(name, self._gpu_index())
 
     def _gpu_index(self) -> dict[str, GpuProduct]:
         if not self._gpus:
-            self._gpus = names.index(self.rows(tables.GPUS))
+            self._gpus = gpu_names.products_by_key(self.rows(tables.GPUS))
         return self._gpus

@@ -156,7 +156,7 @@ class CudnnRelease(msgspec.Struct, frozen=True):
     note: Text
 
 
-class Engine(msgspec.Struct, frozen=True):
+class ContainerEngine(msgspec.Struct, frozen=True):
     """A container engine from `release` on: `cdi` is the newest version of the CDI specification that it supports."""
 
     engine: Required

@@ -28,7 +28,7 @@ class Table(msgspec.Struct, Generic[Row], frozen=True):
     def columns(self) -> dict[str, CellKind]:
         """The kind of each column, by name, in order."""
         row: Any = self.row  # mypy does not know that every type can be hashed
-        return _columns(row)
+        return _column_kinds(row)
 
     def rows(self, cells: list[str]) -> list[Row]:
         """The rows of one line. Raises ValueError that names the wrong column."""
@@ -44,10 +44,10 @@ class Table(msgspec.Struct, Generic[Row], frozen=True):
         try:
             return self.row(*[kind.parse(cell) for kind, cell in zip(kinds, cells, strict=True)])
         except ValueError:
-            self._blame(cells)
+            self._raise_for_wrong_column(cells)
             raise
 
-    def _blame(self, cells: list[str]) -> None:
+    def _raise_for_wrong_column(self, cells: list[str]) -> None:
         """Raise for the wrong column; normal parsing skips this, because nearly all rows are right."""
         column = ""
         try:
@@ -62,5 +62,5 @@ class Table(msgspec.Struct, Generic[Row], frozen=True):
 
 
 @cache
-def _columns(row: type[Any]) -> dict[str, CellKind]:
+def _column_kinds(row: type[Any]) -> dict[str, CellKind]:
     return {field: kind_of(annotation) for field, annotation in row.__annotations__.items()}

@@ -14,35 +14,35 @@ DRIVERS = Table(name="drivers", row=machine_rows.DriverBranch, key=lambda row: r
 DRIVER_PACKAGES = Table(name="driver_packages", row=machine_rows.DriverPackage, key=lambda row: (row.system, row.package))
 
 
-def _framework(name: str) -> Table[rows.FrameworkRelease]:
+def _framework_table(name: str) -> Table[rows.FrameworkRelease]:
     return Table(name=name, row=rows.FrameworkRelease, key=lambda row: (row.distribution, row.release, row.platform), joined=True)
 
 
-RELEASES = {spec.name: _framework(spec.name) for spec in CATALOGUE if spec.tabled}
+RELEASE_TABLES = {spec.name: _framework_table(spec.name) for spec in CATALOGUE if spec.tabled}
 """The published wheels of each framework and its parts, by name."""
-OTHERS = _framework("others")
-WHEELS = (*RELEASES.values(), OTHERS)
+OTHER_RELEASES = _framework_table("others")
+WHEEL_TABLES = (*RELEASE_TABLES.values(), OTHER_RELEASES)
 
 TORCH_BUILDS = Table(name="torch_builds", row=rows.TorchBuild, key=lambda row: (row.release, row.platform, row.local))
 FAULTS = Table(name="faults", row=rows.Fault, key=lambda row: (row.distribution, row.first, row.fault))
-BESIDE = Table(name="beside", row=rows.Companion, key=lambda row: (row.distribution, row.first, row.beside))
+NEEDED_COMPANIONS = Table(name="beside", row=rows.Companion, key=lambda row: (row.distribution, row.first, row.beside))
 CUDNN = Table(name="cudnn", row=rows.CudnnRelease, key=lambda row: (row.release, row.cuda, row.platform))
 GPUS = Table(name="gpus", row=machine_rows.GpuProduct, key=lambda row: row.name.casefold())
 CHIPS = Table(name="chips", row=machine_rows.Chip, key=lambda row: row.first)
 XIDS = Table(name="xid", row=machine_rows.Xid, key=lambda row: row.code)
 SXIDS = Table(name="sxid", row=machine_rows.Sxid, key=lambda row: row.code)
-ENGINES = Table(name="engines", row=rows.Engine, key=lambda row: (row.engine, row.release))
-CPU = Table(name="cpu", row=rows.CpuNeed, key=lambda row: (row.distribution, row.release))
+ENGINES = Table(name="engines", row=rows.ContainerEngine, key=lambda row: (row.engine, row.release))
+CPU_NEEDS = Table(name="cpu", row=rows.CpuNeed, key=lambda row: (row.distribution, row.release))
 GPU_NEEDS = Table(name="gpu_needs", row=rows.GpuNeed, key=lambda row: (row.distribution, row.release))
 BOUNDS = Table(name="bounds", row=rows.Bound, key=lambda row: (row.package, row.bound))
 NO_GPU_CODE = Table(name="no_gpu_code", row=rows.NoGpuCode, key=lambda row: (row.distribution,))
 
-TABLE_OF = {distribution: RELEASES[spec.name] for spec in CATALOGUE for distribution in spec.tabled}
+TABLE_OF = {distribution: RELEASE_TABLES[spec.name] for spec in CATALOGUE for distribution in spec.tabled}
 """The table of each distribution, by its normalised name; others may be in OTHERS."""
 
 PYTHONS = Table(name="pythons", row=rows.PythonSpan, key=lambda row: (row.distribution, row.python))
 
-TAGS = Table(name="tags", row=rows.WheelTags, key=lambda row: (row.distribution, row.platform, row.release))
+WHEEL_TAGS = Table(name="tags", row=rows.WheelTags, key=lambda row: (row.distribution, row.platform, row.release))
 YANKED = Table(name="yanked", row=rows.Withdrawn, key=lambda row: (row.distribution,))
 SYSTEMS = Table(name="systems", row=machine_rows.System, key=lambda row: row.system)
 
@@ -50,26 +50,26 @@ REQUIREMENTS = Table(
     name="requirements", row=rows.RequirementSpan, key=lambda row: (row.distribution, row.package, row.requirement, row.first)
 )
 
-ALL: tuple[Table[Any], ...] = (
+ALL_TABLES: tuple[Table[Any], ...] = (
     SOURCE_TABLE,
     CUDA,
     CUDNN,
     DRIVERS,
     DRIVER_PACKAGES,
-    *WHEELS,
+    *WHEEL_TABLES,
     TORCH_BUILDS,
     FAULTS,
-    BESIDE,
+    NEEDED_COMPANIONS,
     GPUS,
     CHIPS,
     XIDS,
     SXIDS,
     ENGINES,
-    CPU,
+    CPU_NEEDS,
     GPU_NEEDS,
     NO_GPU_CODE,
     PYTHONS,
-    TAGS,
+    WHEEL_TAGS,
     YANKED,
     SYSTEMS,
     REQUIREMENTS,

@@ -7,22 +7,22 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from gpudoctor.fleet.links import Group, Trial
-from gpudoctor.on_ray.cluster import Cluster, NodeAnswer, RayNode, Work
+from gpudoctor.fleet.links import NodeNames, Trial
+from gpudoctor.on_ray.cluster import Cluster, NodeAnswer, NodeTask, RayNode
 from gpudoctor.on_ray.rank import RankResult
-from gpudoctor.typed import from_json
+from gpudoctor.typed_values import from_json
 
-_MODULE = "gpudoctor.on_ray.rank"
-STALL = 60.0
+_RANK_MODULE = "gpudoctor.on_ray.rank"
+STALL_SECONDS = 60.0
 """Seconds without a response after which an all-reduce hangs; connecting takes seconds."""
-_START = 120.0
+_START_SECONDS = 120.0
 """Seconds that a task and the import of PyTorch may take in addition."""
 
 
 class AllReduces:
     """Runs all-reduces on some nodes of a cluster, with the interpreter `python`."""
 
-    def __init__(self, cluster: Cluster, nodes: Mapping[str, RayNode], python: str, stall: float = STALL) -> None:
+    def __init__(self, cluster: Cluster, nodes: Mapping[str, RayNode], python: str, stall: float = STALL_SECONDS) -> None:
         self._cluster, self._nodes, self._python, self._stall = cluster, nodes, python, stall
         self._on_gpus = all(node.gpus for node in nodes.values())
 
@@ -31,29 +31,31 @@ class AllReduces:
         """The backend of torch.distributed: NCCL if all nodes have a GPU."""
         return "nccl" if self._on_gpus else "gloo"
 
-    def __call__(self, groups: Sequence[Group]) -> list[Trial]:
+    def __call__(self, groups: Sequence[NodeNames]) -> list[Trial]:
         """Run one all-reduce in each group, all at the same time."""
         ports = self._ports(groups)
         works = [work for group in groups if group in ports for work in self._ranks(group, ports[group])]
-        answers: dict[Group, list[NodeAnswer]] = defaultdict(list)
+        answers: dict[NodeNames, list[NodeAnswer]] = defaultdict(list)
         group_of = {node: group for group in groups for node in group}
-        for answer in self._cluster.run(works, self._stall + _START):
+        for answer in self._cluster.run(works, self._stall + _START_SECONDS):
             answers[group_of[answer.work.node.name]].append(answer)
-        return [_trial(group, answers[group]) if group in ports else Trial(group, f"{group[0]} did not answer") for group in groups]
+        return [
+            _trial_of_answers(group, answers[group]) if group in ports else Trial(group, f"{group[0]} did not answer") for group in groups
+        ]
 
-    def _ports(self, groups: Sequence[Group]) -> dict[Group, int]:
+    def _ports(self, groups: Sequence[NodeNames]) -> dict[NodeNames, int]:
         """Return for each group a port at which its first node can be met."""
         first = {group[0]: group for group in groups}
-        works = [Work(self._nodes[name], _MODULE, ("meet", self._nodes[name].address)) for name in first]
-        found = self._cluster.run(works, _START)
+        works = [NodeTask(self._nodes[name], _RANK_MODULE, ("meet", self._nodes[name].address)) for name in first]
+        found = self._cluster.run(works, _START_SECONDS)
         return {first[answer.work.node.name]: int(answer.output) for answer in found if not answer.silence and answer.output.isdigit()}
 
-    def _ranks(self, group: Group, port: int) -> list[Work]:
-        store, device = f"tcp://{_host(self._nodes[group[0]].address)}:{port}", "0" if self._on_gpus else "cpu"
+    def _ranks(self, group: NodeNames, port: int) -> list[NodeTask]:
+        store, device = f"tcp://{_bracketed_host(self._nodes[group[0]].address)}:{port}", "0" if self._on_gpus else "cpu"
         return [
-            Work(
+            NodeTask(
                 node,
-                _MODULE,
+                _RANK_MODULE,
                 (self._python, device, node.address, f"{number}/{len(group)}", store, str(self._stall)),
                 gpus=1.0 if self._on_gpus else 0.0,
             )
@@ -61,12 +63,12 @@ class AllReduces:
         ]
 
 
-def _host(address: str) -> str:
+def _bracketed_host(address: str) -> str:
     return f"[{address}]" if ":" in address else address
 
 
-def _trial(group: Group, answers: Sequence[NodeAnswer]) -> Trial:
-    ranks = {answer.work.node.name: _rank(answer) for answer in answers}
+def _trial_of_answers(group: NodeNames, answers: Sequence[NodeAnswer]) -> Trial:
+    ranks = {answer.work.node.name: _rank_result(answer) for answer in answers}
     troubles = sorted((rank.hung, f"{name}: {rank.trouble}") for name, rank in ranks.items() if rank.trouble)
     if troubles:
         return Trial(group, troubles[0][1])  # one that failed says more than those that waited for it
@@ -77,7 +79,7 @@ def _trial(group: Group, answers: Sequence[NodeAnswer]) -> Trial:
     return Trial(group, rate=2 * (len(group) - 1) / len(group) * size / seconds)
 
 
-def _rank(answer: NodeAnswer) -> RankResult:
+def _rank_result(answer: NodeAnswer) -> RankResult:
     if answer.silence:
         return RankResult(trouble=answer.silence, hung=True)
     try:

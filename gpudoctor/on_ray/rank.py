@@ -23,7 +23,7 @@ from gpudoctor.frameworks import SPANNING_NODES
 from gpudoctor.probe.target import named_target
 from gpudoctor.process import Supervisor
 
-_IMPORT = 100.0
+_IMPORT_SECONDS = 100.0
 """Seconds that the import of PyTorch from a cold file system may take."""
 _SIOCGIFADDR = 0x8915  # linux/sockios.h
 
@@ -40,7 +40,7 @@ class RankResult(msgspec.Struct, frozen=True):
 def main() -> None:
     """Run the rank, or find the port, that the arguments ask for."""
     first, *rest = sys.argv[1:]
-    said = _free_port(rest[0]) if first == "meet" else _run(first, rest)
+    said = _free_port(rest[0]) if first == "meet" else _run_rank(first, rest)
     sys.stdout.buffer.write(msgspec.json.encode(said))
 
 
@@ -50,26 +50,28 @@ def _free_port(address: str) -> int:
         return int(one.getsockname()[1])
 
 
-def _run(python: str, rest: list[str]) -> RankResult:
+def _run_rank(python: str, rest: list[str]) -> RankResult:
     device, address, rank, store, stall = rest
     arguments = ("--framework", SPANNING_NODES, "--devices", device, "--all-reduce", "--rank", f"{rank}/0/{store}")
     name, limit = "all-reduce", float(stall)
     with Supervisor() as supervisor:
-        environment = {**_interface(address), **os.environ}
+        environment = {**_interface_variable(address), **os.environ}
         interpreter = (named_target(python, os.get_exec_path()).executable,)
-        supervisor.start(script(name, "train/smoke.py", interpreter, environment, *arguments, stall=limit, deadline=_IMPORT + limit))
+        supervisor.start(
+            script(name, "train/smoke.py", interpreter, environment, *arguments, stall=limit, deadline=_IMPORT_SECONDS + limit)
+        )
         heard = Heard(outcome_of(supervisor, name), ACROSS, "the all-reduce")
-    return RankResult(heard.all(RankPart), _trouble(heard), hung=heard.timed_out)
+    return RankResult(heard.all(RankPart), _trouble_text(heard), hung=heard.timed_out)
 
 
-def _trouble(heard: Heard) -> str:
+def _trouble_text(heard: Heard) -> str:
     failed = heard.first(Failed)
     if failed is not None:
         return f"{failed.stage.value} failed: {failed.error}"
     return heard.cut.reason if heard.cut else ""
 
 
-def _interface(address: str) -> dict[str, str]:
+def _interface_variable(address: str) -> dict[str, str]:
     """Return Gloo's variable for the interface with this address: by default it takes the one that the host name resolves to, often the loopback."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         for _, name in socket.if_nameindex():

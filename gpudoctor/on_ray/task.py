@@ -1,6 +1,6 @@
 """What a Ray worker runs on a node: it unpacks gpudoctor, runs it and returns what it wrote.
 
-Ray sends this function by value, because the worker has no gpudoctor to import it from. So it uses the standard library and `scratch` alone.
+Ray sends this function by value, because the worker has no gpudoctor to import it from. So it uses the standard library and `scratch_folder` alone.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ import time
 import zipfile
 from contextlib import suppress
 
-from gpudoctor.smoke.scratch import scratch
+from gpudoctor.smoke.scratch import scratch_folder
 
-GRACE = 10.0
+GRACE_SECONDS = 10.0
 """Seconds in which gpudoctor reports what it has found so far, after SIGTERM."""
-LARGEST = 64 << 20
+MAX_REPORT_BYTES = 64 << 20
 """Bytes of a report to send back; one of 72 GPUs has less than 2 MiB."""
-_TURN = 0.5
+_WAIT_SECONDS = 0.5
 """Seconds of one wait."""
-TAIL = 2000
+MAX_ERROR_BYTES = 2000
 """Bytes of standard error to send back."""
 
 
-def run(shipped: bytes, module: str, arguments: tuple[str, ...], seconds: float) -> tuple[int, bytes, bytes]:
+def run_shipped(shipped: bytes, module: str, arguments: tuple[str, ...], seconds: float) -> tuple[int, bytes, bytes]:
     """Return the exit code, standard output and the end of standard error of gpudoctor, which gets `seconds` before it is told to stop.
 
     "{python}" among the arguments stands for the worker's own interpreter.
     """
-    with scratch() as place:
+    with scratch_folder() as place:
         if not place:
             raise OSError("No temporary folder can be created on this node.")
         folder = place["TMPDIR"]
@@ -45,27 +45,27 @@ def run(shipped: bytes, module: str, arguments: tuple[str, ...], seconds: float)
             stderr=subprocess.PIPE,
         )
         try:
-            output, errors = _answer(process, seconds)
+            output, errors = _process_output(process, seconds)
         except BaseException:  # Ray cancels a task with KeyboardInterrupt
-            _stopped(process)
+            _output_after_stop(process)
             raise
-    return process.returncode, output[:LARGEST], errors[-TAIL:]
+    return process.returncode, output[:MAX_REPORT_BYTES], errors[-MAX_ERROR_BYTES:]
 
 
-def _answer(process: subprocess.Popen[bytes], seconds: float) -> tuple[bytes, bytes]:
+def _process_output(process: subprocess.Popen[bytes], seconds: float) -> tuple[bytes, bytes]:
     """Return what gpudoctor wrote. The wait is divided, because Ray's KeyboardInterrupt comes only between system calls."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         with suppress(subprocess.TimeoutExpired):
-            return process.communicate(timeout=min(_TURN, seconds))
-    return _stopped(process)
+            return process.communicate(timeout=min(_WAIT_SECONDS, seconds))
+    return _output_after_stop(process)
 
 
-def _stopped(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+def _output_after_stop(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
     """Stop gpudoctor, which ends its children first; return what it wrote. Raises TimeoutExpired if it does not react."""
     process.terminate()
     try:
-        return process.communicate(timeout=GRACE)
+        return process.communicate(timeout=GRACE_SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()

@@ -10,20 +10,20 @@ from gpudoctor.diagnose import diagnose
 from gpudoctor.examination import Examination, Timing
 from gpudoctor.findings import Policy, Verdict
 from gpudoctor.matrix_files import open_matrix
-from gpudoctor.plan.any_python import saying_pythons
-from gpudoctor.plan.asked import combined
+from gpudoctor.plan.assumed_snapshot import snapshot_of_combination
+from gpudoctor.plan.file_combination import combination_with_files
 from gpudoctor.plan.model import Combination
-from gpudoctor.plan.spelt import respelt
-from gpudoctor.plan.suppose import suppose
+from gpudoctor.plan.spellings import normalised_combination
+from gpudoctor.plan.usable_pythons import with_stated_pythons
 
 if TYPE_CHECKING:
-    from gpudoctor.requirement_files.model import Requested
+    from gpudoctor.requirement_files.model import RequestedPackages
 
-__all__ = ["Combination", "examine"]
+__all__ = ["Combination", "check_combination"]
 
 
-def examine(
-    combination: Combination, policy: Policy, compat: str | None = None, asked: Requested | None = None, *, fixes: bool = False
+def check_combination(
+    combination: Combination, policy: Policy, compat: str | None = None, asked: RequestedPackages | None = None, *, fixes: bool = False
 ) -> Examination:
     """Check the combination, with what files of requirements ask for, against the shipped tables or those in the folder `compat`.
 
@@ -31,17 +31,17 @@ def examine(
     Raises UsageError for options that cannot be understood or contradict one another.
     """
     began = time.monotonic()
-    matrix = _shipped() if compat is None else open_matrix(compat)
-    combination = respelt(combination)
+    matrix = _shipped_matrix() if compat is None else open_matrix(compat)
+    combination = normalised_combination(combination)
     if asked is not None:
-        combination = combined(combination, asked, matrix)
-    snapshot = saying_pythons(suppose(combination, matrix, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())), matrix)
+        combination = combination_with_files(combination, asked, matrix)
+    snapshot = with_stated_pythons(snapshot_of_combination(combination, matrix, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())), matrix)
     supposed = time.monotonic()
     diagnosis = diagnose(snapshot, matrix, policy)
     if fixes and diagnosis.verdict is not Verdict.READY:
-        from gpudoctor.plan.cured import cured  # noqa: PLC0415 -- the planner, which a combination in order does not need
+        from gpudoctor.plan.checked_fixes import with_checked_fixes  # noqa: PLC0415 -- the planner, which a combination in order does not need
 
-        diagnosis = cured(diagnosis, combination, matrix, policy)
+        diagnosis = with_checked_fixes(diagnosis, combination, matrix, policy)
     return Examination(
         snapshot=snapshot,
         diagnosis=diagnosis,
@@ -54,5 +54,5 @@ def examine(
     )
 
 
-_shipped = functools.cache(open_matrix)
+_shipped_matrix = functools.cache(open_matrix)
 """The shipped tables, which an agent asks again and again in one process."""

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from gpudoctor.derive.specifiers import Requirement, contradict, holds, only_version, requirements_in, satisfies
+from gpudoctor.derive.specifiers import Requirement, are_contradictory, marker_holds, only_version, parse_requirements, satisfies
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.plan.clashes import Clash, clashes
-from gpudoctor.plan.packages import Packages
+from gpudoctor.plan.package_selection import PackageSelection
 
 _STEPS = 16
 """How often releases are refused because of what others require; most sets that agree at all do after four."""
 
 
-class Agreeing(Packages):
+class Agreeing(PackageSelection):
     """The packages that an installer would choose, whose releases agree if any do."""
 
     def _agree(self) -> None:
@@ -47,10 +47,10 @@ class Agreeing(Packages):
 
     def _required_of_all(self, row: FrameworkRelease, extras: Iterable[str]) -> Iterator[Requirement]:
         """Yield what a release requires here, also of packages that bear on no GPU."""
-        yield from self._required(row, extras)
+        yield from self._requirements_of(row, extras)
         environment = self._markers_for(row)
-        for wanted in requirements_in(other.requirement for other in self._matrix.other_requirements(row.distribution, row.release)):
-            if wanted.name not in self._stated and holds(wanted.marker, environment, tuple(extras)):
+        for wanted in parse_requirements(other.requirement for other in self._matrix.other_requirements(row.distribution, row.release)):
+            if wanted.name not in self._stated and marker_holds(wanted.marker, environment, tuple(extras)):
                 yield wanted
 
     def _step_back(self, clash: Clash) -> bool:
@@ -71,7 +71,7 @@ class Agreeing(Packages):
         taken, found = self._taken[name], set[str]()
         for release, row in self._tables.releases(name) if others else ():
             own = self._specifiers(row, taken.extras, of) if row is not None else ()
-            if own and contradict((*own, *others)):
+            if own and are_contradictory((*own, *others)):
                 found.add(release)
         return found if taken.version.partition("+")[0] in found else set()
 
@@ -86,10 +86,10 @@ class Agreeing(Packages):
         left = {
             release
             for release, row in self._tables.releases(name)
-            if release not in clashing and (name, release) not in self._refused and self._installable(row)
+            if release not in clashing and (name, release) not in self._refused and self._is_installable(row)
         }
         own = self._stated[name].specifier if taken.requirement else ""
-        everybody = ",".join(filter(None, (own, self._everybody(name))))
+        everybody = ",".join(filter(None, (own, self._joined_specifier(name))))
         if not any(satisfies(release, everybody) for release in left):
             wanting = {want.by for want in self._wants.get(name, ()) if want.by in self._taken and self._taken[want.by].is_open}
             leaving = {by: found for by in sorted(wanting) if (found := self._leaving_none(by, name, left))}
@@ -102,7 +102,7 @@ class Agreeing(Packages):
         """Return the releases of a package that require another one and none of the releases that are left; none if its own is not among them."""
         taken, found = self._taken[by], set[str]()
         for release, row in self._tables.releases(by):
-            wanted = [one for one in self._required(row, taken.extras) if one.name == name] if row is not None else []
+            wanted = [one for one in self._requirements_of(row, taken.extras) if one.name == name] if row is not None else []
             if wanted and not any(all(satisfies(other, one.specifier) for one in wanted) for other in left):
                 found.add(release)
         return found if taken.version.partition("+")[0] in found else set()

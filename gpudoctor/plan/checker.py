@@ -10,18 +10,18 @@ from gpudoctor.diagnose import diagnose
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import ENVIRONMENT, Diagnosis, Finding, OutcomeKind, Policy, Severity, SubjectKind, Unchecked, Verdict
 from gpudoctor.matrix import Matrix
-from gpudoctor.plan.machine import Machine, interpreter
+from gpudoctor.plan.assumed_machine import AssumedMachine, cpython
+from gpudoctor.plan.assumed_snapshot import snapshot_of_machine
 from gpudoctor.plan.model import Combination
-from gpudoctor.plan.suppose import assume
 
-POLICY = Policy(level=None, allow_cpu=True)
-_OF_SAME_FILES = ("nvidia-wheel-version-conflict", "two-copies-of-framework")
+ASSUMED_POLICY = Policy(level=None, allow_cpu=True)
+_SHARED_FILE_RULES = ("nvidia-wheel-version-conflict", "two-copies-of-framework")
 """Rules whose warning says that packages contain the same files: which of them is used depends on the order of installation."""
 
 
-def overwrites(findings: Iterable[Finding]) -> int:
+def count_overwrites(findings: Iterable[Finding]) -> int:
     """Return how many findings say that packages overwrite each other's files."""
-    return sum(finding.name in _OF_SAME_FILES and finding.severity is Severity.WARNING for finding in findings)
+    return sum(finding.name in _SHARED_FILE_RULES and finding.severity is Severity.WARNING for finding in findings)
 
 
 class Conclusion(msgspec.Struct, frozen=True):
@@ -62,7 +62,7 @@ class Conclusion(msgspec.Struct, frozen=True):
 class Checker:
     """Checks requirements on one machine, each set once."""
 
-    def __init__(self, machine: Machine, matrix: Matrix, unlisted: frozenset[str] = frozenset(), *, intact: bool = False) -> None:
+    def __init__(self, machine: AssumedMachine, matrix: Matrix, unlisted: frozenset[str] = frozenset(), *, intact: bool = False) -> None:
         self.machine = machine
         self.matrix = matrix
         self._unlisted = unlisted
@@ -88,12 +88,12 @@ class Checker:
 
     def _checked(self, combination: Combination, python: str) -> Conclusion:
         try:
-            snapshot = assume(with_python(self.machine, python), combination, self.matrix, "")
+            snapshot = snapshot_of_machine(machine_with_python(self.machine, python), combination, self.matrix, "")
         except UsageError as error:
             return Conclusion(Verdict.BROKEN, refused=str(error))
-        return self._concluded(diagnose(snapshot, self.matrix, POLICY))
+        return self._conclusion_of(diagnose(snapshot, self.matrix, ASSUMED_POLICY))
 
-    def _concluded(self, found: Diagnosis) -> Conclusion:
+    def _conclusion_of(self, found: Diagnosis) -> Conclusion:
         if crashed := next((outcome for outcome in found.outcomes if outcome.kind is OutcomeKind.CRASHED), None):
             raise RuntimeError(crashed.reason)  # a plan that one rule did not check is none
         findings = tuple(finding for finding in found.root_causes if finding.severity > Severity.NOTE)
@@ -103,7 +103,7 @@ class Checker:
             unknown = (*unknown, Unchecked(ENVIRONMENT, "training", "no framework is among these packages"))
         elif verdict is Verdict.UNKNOWN and not unknown:
             verdict = Verdict.DEGRADED if findings else Verdict.READY
-        if self._intact and overwrites(findings):
+        if self._intact and count_overwrites(findings):
             verdict = Verdict.BROKEN
         of_machine = (
             finding.message for finding in found.findings if finding.severity is Severity.ERROR and finding.subject.kind is SubjectKind.GPU
@@ -111,8 +111,8 @@ class Checker:
         return Conclusion(verdict, findings, unknown, of_machine=next(of_machine, ""))
 
 
-def with_python(machine: Machine, python: str) -> Machine:
+def machine_with_python(machine: AssumedMachine, python: str) -> AssumedMachine:
     """Return the machine with this Python version."""
     if not python:
         return machine
-    return msgspec.structs.replace(machine, python=interpreter(python, machine.host.architecture, windows=machine.on_windows))
+    return msgspec.structs.replace(machine, python=cpython(python, machine.host.architecture, windows=machine.on_windows))

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from gpudoctor.derive.specifiers import contradict, satisfies
-from gpudoctor.plan.taken import Taken
+from gpudoctor.derive.specifiers import are_contradictory, satisfies
+from gpudoctor.plan.selected_package import SelectedPackage
 
 
 class Clash(msgspec.Struct, frozen=True):
@@ -22,7 +22,7 @@ class Clash(msgspec.Struct, frozen=True):
         return tuple(specifier for by, specifier in self.wanted if by != name)
 
 
-def clashes(taken: Mapping[str, Taken], required: Iterable[tuple[str, str, str]], stated: Mapping[str, str]) -> Iterator[Clash]:
+def clashes(taken: Mapping[str, SelectedPackage], required: Iterable[tuple[str, str, str]], stated: Mapping[str, str]) -> Iterator[Clash]:
     """Yield the packages that no release suits: the version that the user states refuses a requirement, or all requirements exclude each other.
 
     `required` has the packages that require something, what, and which releases; `stated` are the user's own bounds.
@@ -38,5 +38,5 @@ def clashes(taken: Mapping[str, Taken], required: Iterable[tuple[str, str, str]]
             refusing = tuple(one for one in every if satisfies(there.version, one[1]) is False)
             if refusing:
                 yield Clash(name, (("", f"=={there.version.partition('+')[0]}"), *refusing))
-        elif len(every) > 1 and contradict(specifiers):
+        elif len(every) > 1 and are_contradictory(specifiers):
             yield Clash(name, tuple(every))

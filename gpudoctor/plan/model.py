@@ -24,7 +24,7 @@ class StatedBuild(msgspec.Struct, frozen=True):
     has_cuda: bool | None = None
 
 
-class FromFiles(msgspec.Struct, frozen=True):
+class FileStatements(msgspec.Struct, frozen=True):
     """What files of requirements state beside requirements."""
 
     builds: Mapping[str, StatedBuild] = {}

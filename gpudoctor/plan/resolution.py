@@ -7,7 +7,7 @@ import msgspec
 from gpudoctor.report.plan import Plan
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class ResolverRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to resolve, for which interpreter and platform."""
 
     requirements: tuple[str, ...]
@@ -23,7 +23,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """Packages that the resolver is to pass over, with what they require."""
 
 
-class Package(msgspec.Struct, frozen=True):
+class ResolvedPackage(msgspec.Struct, frozen=True):
     """One package of a resolution."""
 
     name: str
@@ -37,12 +37,12 @@ class Package(msgspec.Struct, frozen=True):
 class Resolution(msgspec.Struct, frozen=True):
     """What uv would install."""
 
-    packages: tuple[Package, ...]
+    packages: tuple[ResolvedPackage, ...]
     lock: str
     """The text of pylock.toml."""
 
 
-class Conflict(msgspec.Struct, frozen=True):
+class ResolverConflict(msgspec.Struct, frozen=True):
     """No set of releases satisfies the requirements."""
 
     sentence: str
@@ -51,16 +51,16 @@ class Conflict(msgspec.Struct, frozen=True):
     """The packages among its reasons that have no wheel, only a source that nobody built."""
 
 
-class Unavailable(msgspec.Struct, frozen=True):
+class ResolverUnavailable(msgspec.Struct, frozen=True):
     """uv did not answer."""
 
     sentence: str
 
 
-Answer = Resolution | Conflict | Unavailable
+ResolverAnswer = Resolution | ResolverConflict | ResolverUnavailable
 
 
-class Confirmed(msgspec.Struct, frozen=True):
+class ConfirmedPlan(msgspec.Struct, frozen=True):
     """A plan, and the lock file that uv wrote for it; without one it is from the tables alone."""
 
     plan: Plan

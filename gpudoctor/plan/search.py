@@ -7,57 +7,62 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import product, takewhile
 
-from gpudoctor.derive.nearness import nearness
-from gpudoctor.derive.specifiers import contradict, satisfies
+from gpudoctor.derive.nearness import nearness_order
+from gpudoctor.derive.specifiers import are_contradictory, satisfies
 from gpudoctor.findings import Verdict
 from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import Matrix
-from gpudoctor.plan.answers import Answers
+from gpudoctor.plan.answers import SearchAnswers
+from gpudoctor.plan.assumed_machine import AssumedMachine
 from gpudoctor.plan.candidates import Candidate, candidates
 from gpudoctor.plan.checker import Checker, Conclusion
-from gpudoctor.plan.chosen import Chosen, Rejected, Wishes
-from gpudoctor.plan.companions import COMPANIONS, in_one_build, of_a_framework
-from gpudoctor.plan.demands import Demands
-from gpudoctor.plan.leads import beside, leads, unlisted
-from gpudoctor.plan.machine import Machine
-from gpudoctor.plan.pythons import Pythons
+from gpudoctor.plan.choices import Chosen, Rejected, Wishes
+from gpudoctor.plan.companions import FRAMEWORK_OF_COMPANION, companions_with_framework, set_in_one_build
+from gpudoctor.plan.python_choice import PythonChoice
+from gpudoctor.plan.release_demands import ReleaseDemands
+from gpudoctor.plan.searched_packages import other_requirements, searched_packages, unlisted_packages
 from gpudoctor.snapshot import Nvml
 
-MOST = 400
+MAX_CHECKS = 400
 """Sets of releases that one search checks: about a second."""
-_MORE = 30
+_CHECKS_AFTER_UNKNOWN = 30
 """Sets of several packages that one search checks after the first that may work, to find one of which everything was checked."""
 
 
-class Search:
+class ReleaseSearch:
     """One search on one machine."""
 
     def __init__(
         self,
         wishes: Wishes,
-        machine: Machine,
+        machine: AssumedMachine,
         matrix: Matrix,
         until: float = float("inf"),
         checker: Checker | None = None,
         *,
-        other_driver: Answers | None = None,
+        other_driver: SearchAnswers | None = None,
     ) -> None:
         self._wishes = wishes
         self.machine = machine
         self.matrix = matrix
         self._until = until
         self._gpu = isinstance(machine.nvml, Nvml) and bool(machine.nvml.gpus)
-        self.leads = leads(wishes, matrix, of_mac=machine.platform.startswith("macos") and not isinstance(machine.nvml, Nvml))
+        self.leads = searched_packages(wishes, matrix, of_mac=machine.platform.startswith("macos") and not isinstance(machine.nvml, Nvml))
         """The packages whose release is searched for, in the order of the search."""
-        self.unlisted = unlisted(wishes, matrix)
+        self.unlisted = unlisted_packages(wishes, matrix)
         """The stated packages that no table knows."""
         self._checker = checker or Checker(machine, matrix, frozenset((*self.unlisted, "numpy")), intact=wishes.intact)
-        self._most = self._checker.count + MOST
+        self._most = self._checker.count + MAX_CHECKS
         self._lists: dict[str, tuple[Candidate, ...]] = {}
-        self.demands = Demands(wishes, machine.platform, matrix)
-        self.pythons = Pythons(wishes, self.demands, self.candidates)
-        self.answers = Answers(
-            self._checker, wishes.requirements, beside(wishes, self.leads), self.demands, self.pythons, other_driver=other_driver
+        self.demands = ReleaseDemands(wishes, machine.platform, matrix)
+        self.pythons = PythonChoice(wishes, self.demands, self.candidates)
+        self.answers = SearchAnswers(
+            self._checker,
+            wishes.requirements,
+            other_requirements(wishes, self.leads),
+            self.demands,
+            self.pythons,
+            other_driver=other_driver,
         )
         self._unknown: Chosen | None = None
         """The newest set that may work but was not fully checked."""
@@ -68,23 +73,23 @@ class Search:
         self.gave_up = False
         """Whether sets remain that were not checked."""
 
-    def for_wishes(self, wishes: Wishes) -> Search:
+    def for_wishes(self, wishes: Wishes) -> ReleaseSearch:
         """Return a search for other wishes about the same packages, or some of them, on the same machine."""
-        return Search(wishes, self.machine, self.matrix, self._until, self._checker)
+        return ReleaseSearch(wishes, self.machine, self.matrix, self._until, self._checker)
 
     @property
-    def checked(self) -> int:
+    def checked_sets(self) -> int:
         """How many sets the rules were run on."""
         return self._checker.count
 
     @cached_property
-    def best(self) -> Chosen | None:
+    def best_set(self) -> Chosen | None:
         """The newest set that works; otherwise the newest that may work but was not fully checked; None if nothing may."""
-        for found in self._checked(self._sets(tuple(self.leads), ())):
+        for found in self._checked(self._candidate_sets(tuple(self.leads), ())):
             if found.conclusion.works:
                 return found if found.conclusion.verdict is Verdict.READY else self._best_build(found)
             if self._unknown is None and len(self.leads) > 1:
-                self._most = min(self._most, self._checker.count + _MORE)
+                self._most = min(self._most, self._checker.count + _CHECKS_AFTER_UNKNOWN)
             self._keep(found)
         return self._unknown
 
@@ -102,7 +107,7 @@ class Search:
     def _best_build(self, found: Chosen) -> Chosen:
         """Return the same releases in builds without a warning, if there are any."""
         lists = [[candidate for candidate in self.candidates(name) if candidate.release == found.of(name).release] for name in self.leads]  # type: ignore[union-attr]
-        others = self._checked(in_one_build(chosen) for chosen in product(*lists))
+        others = self._checked(set_in_one_build(chosen) for chosen in product(*lists))
         return next((other for other in others if other.conclusion.verdict is Verdict.READY), found)
 
     def _checked(self, sets: Iterable[tuple[Candidate, ...]]) -> Iterator[Chosen]:
@@ -121,38 +126,40 @@ class Search:
             if found.conclusion.of_machine:
                 return
 
-    def _sets(self, names: tuple[str, ...], chosen: tuple[Candidate, ...]) -> Iterator[tuple[Candidate, ...]]:
+    def _candidate_sets(self, names: tuple[str, ...], chosen: tuple[Candidate, ...]) -> Iterator[tuple[Candidate, ...]]:
         if not names:
-            yield in_one_build(chosen)
+            yield set_in_one_build(chosen)
             return
         for candidate in self.candidates(names[0]):
             if (
-                any(self._disagree(other, candidate) for other in chosen)
+                any(self._is_excluded_by(other, candidate) for other in chosen)
                 or not self._has_wheels((*chosen, candidate))
-                or self._refuses(candidate)
+                or self._is_against_wishes(candidate)
             ):
                 continue
-            if not self._hopeless(candidate):
-                yield from self._sets(names[1:], (*chosen, candidate))
-                if any(map(self._hopeless, chosen)):  # by what the search found meanwhile
+            if not self._is_hopeless(candidate):
+                yield from self._candidate_sets(names[1:], (*chosen, candidate))
+                if any(map(self._is_hopeless, chosen)):  # by what the search found meanwhile
                     return
 
-    def _disagree(self, candidate: Candidate, other: Candidate) -> bool:
+    def _is_excluded_by(self, candidate: Candidate, other: Candidate) -> bool:
         """Return whether two releases exclude each other; the first set that disagrees about a third package is checked, to say so."""
         direct = self.demands.disagreement(candidate, other) or self.demands.disagreement(other, candidate)
-        return bool(direct) or (bool(self.clashes) and self.demands.share_nothing(candidate, other))
+        return bool(direct) or (bool(self.clashes) and self.demands.has_third_party_conflict(candidate, other))
 
     def _has_wheels(self, chosen: tuple[Candidate, ...]) -> bool:
         """Return whether some allowed Python version has wheels of all."""
-        return self.pythons.allowed(chosen) != set()
+        return self.pythons.allowed_pythons(chosen) != set()
 
     def candidates(self, name: str) -> tuple[Candidate, ...]:
         """Return the candidates of a package, the nearest to the stated release first, or the newest."""
         if name not in self._lists:
             found = tuple(candidates(self.matrix, self.leads[name], self.machine.platform, gpu=self._gpu))
             if near := self._wishes.near.get(name):
-                found = tuple(sorted(found, key=lambda candidate: nearness(candidate.release, near)))
-            self._lists[name] = found if name not in COMPANIONS else of_a_framework(found, COMPANIONS[name])
+                found = tuple(sorted(found, key=lambda candidate: nearness_order(candidate.release, near)))
+            self._lists[name] = (
+                found if name not in FRAMEWORK_OF_COMPANION else companions_with_framework(found, FRAMEWORK_OF_COMPANION[name])
+            )
         return self._lists[name]
 
     def checked_as_stated(self, name: str) -> Conclusion:
@@ -170,25 +177,25 @@ class Search:
         suiting = [str(row.release) for row in rows if stated is None or satisfies(str(row.release), stated.specifier) is not False]
         return suiting[-1:] == [candidate.release]
 
-    def nothing_newer(self, found: Chosen) -> bool:
+    def has_only_newest(self, found: Chosen) -> bool:
         """Return whether a set has the newest release of every package."""
         return all(candidate.release == self.releases(candidate.name)[0] for candidate in found.candidates)
 
-    def blocked_by_python(self, candidate: Candidate, python: str) -> bool:
+    def is_blocked_by_python(self, candidate: Candidate, python: str) -> bool:
         """Return whether all newer releases of a package lack wheels for a Python version."""
         newer = list(takewhile(lambda other: other.release != candidate.release, self.candidates(candidate.name)))
         return bool(newer) and all(other.pythons and python not in other.pythons for other in newer)
 
-    def _refuses(self, candidate: Candidate) -> bool:
+    def _is_against_wishes(self, candidate: Candidate) -> bool:
         """Return whether a release excludes what the user stated of another package, such as numpy<2; the newest is checked, to say so."""
         if candidate == self.candidates(candidate.name)[0]:
             return False
         others = ((wish.specifier, name) for name, wish in self._wishes.requirements.items() if name not in self.leads)
-        return any(contradict((wanted.specifier, stated)) for stated, name in others for wanted in self.demands.of(candidate, name))
+        return any(are_contradictory((wanted.specifier, stated)) for stated, name in others for wanted in self.demands.of(candidate, name))
 
-    def _hopeless(self, candidate: Candidate) -> bool:
+    def _is_hopeless(self, candidate: Candidate) -> bool:
         """Return whether no set with a build can be an answer: it does not work, or cannot be fully checked and a newer set cannot either."""
-        if candidate.name in COMPANIONS or len(self.leads) == 1:
+        if candidate.name in FRAMEWORK_OF_COMPANION or len(self.leads) == 1:
             return False
         conclusion = self.answers.alone(candidate)
         if conclusion.of_machine:

@@ -11,26 +11,26 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from gpudoctor import regular_files
-from gpudoctor.snapshot import Cause, Missing, readable
+from gpudoctor.snapshot import Cause, Missing, printable_text
 
-LIMIT = 256 << 10
+MAX_BYTES = 256 << 10
 """Bytes; the rest is not read."""
 
-_CAUSES = {
+_CAUSE_BY_ERRNO = {
     errno.ENOENT: Cause.ABSENT,
     errno.ENOTDIR: Cause.ABSENT,
     errno.EACCES: Cause.DENIED,
     errno.EPERM: Cause.DENIED,
 }
-Found = TypeVar("Found")
+ReadResult = TypeVar("ReadResult")
 
 
-def missing(path: str, error: OSError) -> Missing:
+def missing_file(path: str, error: OSError) -> Missing:
     """Why `path` could not be read."""
-    return Missing(_CAUSES.get(error.errno or 0, Cause.FAILED), f"{readable(path)}: {error.strerror or error}")
+    return Missing(_CAUSE_BY_ERRNO.get(error.errno or 0, Cause.FAILED), f"{printable_text(path)}: {error.strerror or error}")
 
 
-def under(root: str, path: str) -> str:
+def path_in_tree(root: str, path: str) -> str:
     """Where the path is on the running machine."""
     return root.rstrip("/") + path
 
@@ -42,74 +42,74 @@ def is_live(root: str) -> bool:
 
 def exists(path: str, root: str) -> bool:
     """Whether there is a file, folder or device."""
-    return os.path.exists(under(root, path))
+    return os.path.exists(path_in_tree(root, path))
 
 
 def is_folder(path: str, root: str) -> bool:
     """Whether there is a folder."""
-    return os.path.isdir(under(root, path))
+    return os.path.isdir(path_in_tree(root, path))
 
 
-def read(path: str, root: str = "", limit: int = LIMIT) -> str | Missing:
+def read_text(path: str, root: str = "", limit: int = MAX_BYTES) -> str | Missing:
     """The text of a file, or why it cannot be read; undecodable bytes are escaped."""
-    kept = content(path, root, limit)
+    kept = read_bytes(path, root, limit)
     return kept if isinstance(kept, Missing) else kept.decode("utf-8", "backslashreplace")
 
 
-def text(path: str, root: str = "", limit: int = LIMIT) -> str:
+def text_or_empty(path: str, root: str = "", limit: int = MAX_BYTES) -> str:
     """The text of a file; empty where it cannot be read."""
-    kept = read(path, root, limit)
+    kept = read_text(path, root, limit)
     return "" if isinstance(kept, Missing) else kept
 
 
-def lines(path: str, root: str = "", limit: int = LIMIT) -> list[str]:
+def lines_or_empty(path: str, root: str = "", limit: int = MAX_BYTES) -> list[str]:
     """The lines of a file; none where it cannot be read."""
-    return text(path, root, limit).splitlines()
+    return text_or_empty(path, root, limit).splitlines()
 
 
-def word(path: str, root: str = "", limit: int = 4096) -> str | Missing:
+def read_word(path: str, root: str = "", limit: int = 4096) -> str | Missing:
     """The text of a file that has one line."""
-    kept = read(path, root, limit)
+    kept = read_text(path, root, limit)
     return kept if isinstance(kept, Missing) else kept.strip() or Missing(Cause.FAILED, f"{path} is empty")
 
 
-def number(path: str, root: str = "", base: int = 10) -> int | Missing:
+def read_number(path: str, root: str = "", base: int = 10) -> int | Missing:
     """The number in a file that holds one."""
-    return whole_number(read(path, root, 4096), path, base)
+    return parse_number(read_text(path, root, 4096), path, base)
 
 
-def content(path: str, root: str = "", limit: int = LIMIT) -> bytes | Missing:
+def read_bytes(path: str, root: str = "", limit: int = MAX_BYTES) -> bytes | Missing:
     """The first bytes of a file, or why it cannot be read."""
-    return _or_missing(lambda place: regular_files.beginning(place, limit), under(root, path))
+    return _result_or_missing(lambda place: regular_files.file_beginning(place, limit), path_in_tree(root, path))
 
 
-def end(path: str, root: str, limit: int) -> bytes | Missing:
+def read_last_bytes(path: str, root: str, limit: int) -> bytes | Missing:
     """The last bytes of a file, or why it cannot be read."""
-    return _or_missing(lambda place: regular_files.ending(place, limit), under(root, path))
+    return _result_or_missing(lambda place: regular_files.file_ending(place, limit), path_in_tree(root, path))
 
 
-def names(path: str, root: str = "") -> list[str] | Missing:
+def list_folder(path: str, root: str = "") -> list[str] | Missing:
     """The sorted content of a folder, as os.fsdecode gives it, or why it cannot be read."""
-    return _or_missing(lambda place: sorted(os.listdir(place)), under(root, path))
+    return _result_or_missing(lambda place: sorted(os.listdir(place)), path_in_tree(root, path))
 
 
-def entries(path: str, root: str = "") -> list[str]:
+def entries_or_empty(path: str, root: str = "") -> list[str]:
     """The sorted content of a folder; none where it cannot be read."""
-    found = names(path, root)
+    found = list_folder(path, root)
     return [] if isinstance(found, Missing) else found
 
 
-def _or_missing(look: Callable[[str], Found], place: str) -> Found | Missing:
+def _result_or_missing(look: Callable[[str], ReadResult], place: str) -> ReadResult | Missing:
     try:
         return look(place)
     except OSError as error:
-        return missing(place, error)
+        return missing_file(place, error)
     except ValueError as error:
-        return Missing(Cause.FAILED, f"{readable(place)!r}: {error}")
+        return Missing(Cause.FAILED, f"{printable_text(place)!r}: {error}")
 
 
-def whole_number(text: str | Missing, where: str, base: int = 10) -> int | Missing:
-    """The number that `text`, read from `where`, spells."""
+def parse_number(text: str | Missing, where: str, base: int = 10) -> int | Missing:
+    """The number that `text_or_empty`, read from `where`, spells."""
     if isinstance(text, Missing):
         return text
     digits = text.strip().lower().removeprefix("0x") if base == 16 else text.strip()
@@ -118,4 +118,4 @@ def whole_number(text: str | Missing, where: str, base: int = 10) -> int | Missi
             return int(digits, base)
         except ValueError:
             pass
-    return Missing(Cause.FAILED, f"{readable(where)} contains {text[:40]!r}, which is not a number")
+    return Missing(Cause.FAILED, f"{printable_text(where)} contains {text[:40]!r}, which is not a number")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from gpudoctor.probe import files
-from gpudoctor.snapshot import Cause, Fact, KernelDriver, Major, Missing, Parameter, ProcGpu, normalise_address, readable
+from gpudoctor.snapshot import Cause, Fact, KernelDriver, Major, Missing, Parameter, ProcGpu, normalise_address, printable_text
 
-VERSION = "/proc/driver/nvidia/version"
-GPUS = "/proc/driver/nvidia/gpus"
-MODULES = "/sys/module"
-DEVICES = "/proc/devices"
-PARAMETERS = "/proc/driver/nvidia/params"
-LONGEST = 200
+VERSION_FILE = "/proc/driver/nvidia/version"
+GPUS_FOLDER = "/proc/driver/nvidia/gpus"
+MODULES_FOLDER = "/sys/module"
+DEVICES_FILE = "/proc/devices"
+PARAMETERS_FILE = "/proc/driver/nvidia/params"
+MAX_LENGTH = 200
 """Characters of a parameter's value to keep."""
-RELEVANT = (
+RELEVANT_MODULES = (
     "nvidia",
     "nvidia_uvm",
     "nvidia_modeset",
@@ -38,16 +38,21 @@ def kernel_driver(root: str) -> KernelDriver | Missing:
     """The driver, without a version if none is loaded. Missing only if neither /proc nor /sys exists."""
     if not any(files.is_folder(path, root) for path in ("/proc", "/sys")):
         return Missing(Cause.FAILED, "neither /proc nor /sys is mounted")
-    version, flavour = _announced(files.read(VERSION, root))
-    modules = _modules(root)
+    version, flavour = _announced_version(files.read_text(VERSION_FILE, root))
+    modules = _loaded_modules(root)
     if isinstance(version, Missing):
         version = _module_version(root, modules, version)
     return KernelDriver(
-        version=version, flavour=flavour, modules=modules, gpus=_gpus(root), majors=_majors(root), parameters=_parameters(root, modules)
+        version=version,
+        flavour=flavour,
+        modules=modules,
+        gpus=_proc_gpus(root),
+        majors=_device_majors(root),
+        parameters=_module_parameters(root, modules),
     )
 
 
-def _announced(text: str | Missing) -> tuple[Fact | Missing, str | Missing]:
+def _announced_version(text: str | Missing) -> tuple[Fact | Missing, str | Missing]:
     """Version and flavour from the driver's own line.
 
     "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  ..." or "... UNIX Open Kernel Module for x86_64  550.54.15  ..."
@@ -57,16 +62,16 @@ def _announced(text: str | Missing) -> tuple[Fact | Missing, str | Missing]:
     line = text.partition("\n")[0]
     for word in line.partition("Kernel Module")[2].split():
         if word[:1].isdecimal() and "." in word and all(part.isascii() and part.isdecimal() for part in word.split(".")):
-            return Fact(word, VERSION), "open" if "Open Kernel Module" in line else "proprietary"
-    unclear = Missing(Cause.FAILED, f"{VERSION} has an unknown format: {line[:120]!r}")
+            return Fact(word, VERSION_FILE), "open" if "Open Kernel Module" in line else "proprietary"
+    unclear = Missing(Cause.FAILED, f"{VERSION_FILE} has an unknown format: {line[:120]!r}")
     return unclear, unclear
 
 
-def _modules(root: str) -> tuple[str, ...] | Missing:
-    loaded = files.names(MODULES, root)
+def _loaded_modules(root: str) -> tuple[str, ...] | Missing:
+    loaded = files.list_folder(MODULES_FOLDER, root)
     if isinstance(loaded, Missing):
         return loaded
-    return tuple(name for name in RELEVANT if name in loaded)
+    return tuple(name for name in RELEVANT_MODULES if name in loaded)
 
 
 def _module_version(root: str, modules: tuple[str, ...] | Missing, announced: Missing) -> Fact | Missing:
@@ -74,18 +79,18 @@ def _module_version(root: str, modules: tuple[str, ...] | Missing, announced: Mi
     if isinstance(modules, Missing):
         return announced
     if "nvidia" in modules:
-        path = f"{MODULES}/nvidia/version"
-        word = files.word(path, root)
+        path = f"{MODULES_FOLDER}/nvidia/version"
+        word = files.read_word(path, root)
         if isinstance(word, str):
             return Fact(word[:40], path)
         return Missing(Cause.FAILED, f"the module nvidia is loaded but its version is unknown ({word.reason})")
     if announced.cause is Cause.ABSENT:
-        return Missing(Cause.ABSENT, f"no NVIDIA kernel driver is loaded: neither {VERSION} nor {MODULES}/nvidia exists")
+        return Missing(Cause.ABSENT, f"no NVIDIA kernel driver is loaded: neither {VERSION_FILE} nor {MODULES_FOLDER}/nvidia exists")
     return announced
 
 
-def _majors(root: str) -> tuple[Major, ...] | Missing:
-    text = files.read(DEVICES, root)
+def _device_majors(root: str) -> tuple[Major, ...] | Missing:
+    text = files.read_text(DEVICES_FILE, root)
     if isinstance(text, Missing):
         return text
     rows = (line.split() for line in text.partition("Block devices:")[0].splitlines())
@@ -96,30 +101,30 @@ def _majors(root: str) -> tuple[Major, ...] | Missing:
     )
 
 
-def _parameters(root: str, modules: tuple[str, ...] | Missing) -> tuple[Parameter, ...] | Missing:
+def _module_parameters(root: str, modules: tuple[str, ...] | Missing) -> tuple[Parameter, ...] | Missing:
     """The driver's own list (nv-procfs.c), then each of its modules' parameters in /sys, some of which only root can read."""
     if isinstance(modules, Missing):
         return modules
-    pairs = (line.partition(":") for line in files.lines(PARAMETERS, root, 16384))
+    pairs = (line.partition(":") for line in files.lines_or_empty(PARAMETERS_FILE, root, 16384))
     found = {f"nvidia.{key.strip()}": value.strip() for key, colon, value in pairs if colon}
     for module in modules:
-        folder = f"{MODULES}/{module}/parameters"
-        for name in files.entries(folder, root) if module.startswith("nvidia") else ():
-            value = files.read(f"{folder}/{name}", root, 1024)
+        folder = f"{MODULES_FOLDER}/{module}/parameters"
+        for name in files.entries_or_empty(folder, root) if module.startswith("nvidia") else ():
+            value = files.read_text(f"{folder}/{name}", root, 1024)
             if isinstance(value, str):
-                found[f"{module}.{readable(name)}"] = value.strip()
-    return tuple(Parameter(name, value[:LONGEST]) for name, value in found.items())
+                found[f"{module}.{printable_text(name)}"] = value.strip()
+    return tuple(Parameter(name, value[:MAX_LENGTH]) for name, value in found.items())
 
 
-def _gpus(root: str) -> tuple[ProcGpu, ...] | Missing:
-    names = files.names(GPUS, root)
+def _proc_gpus(root: str) -> tuple[ProcGpu, ...] | Missing:
+    names = files.list_folder(GPUS_FOLDER, root)
     if isinstance(names, Missing):
         return names
-    places = ((normalise_address(name), f"{GPUS}/{name}/information") for name in names)
-    return tuple(_gpu(address, files.read(path, root), path) for address, path in places if address is not None)
+    places = ((normalise_address(name), f"{GPUS_FOLDER}/{name}/information") for name in names)
+    return tuple(_proc_gpu(address, files.read_text(path, root), path) for address, path in places if address is not None)
 
 
-def _gpu(address: str, text: str | Missing, path: str) -> ProcGpu:
+def _proc_gpu(address: str, text: str | Missing, path: str) -> ProcGpu:
     if isinstance(text, Missing):
         return ProcGpu(address=address, minor=text, model=text)
     rows = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
@@ -127,14 +132,14 @@ def _gpu(address: str, text: str | Missing, path: str) -> ProcGpu:
     minor = rows.get("Device Minor")
     return ProcGpu(
         address=address,
-        minor=absent if minor is None else files.whole_number(minor, path),
+        minor=absent if minor is None else files.parse_number(minor, path),
         model=rows.get("Model") or absent,
-        firmware=_firmware(rows.get("GPU Firmware"), absent),
+        firmware=_firmware_version(rows.get("GPU Firmware"), absent),
         excluded=rows["GPU Excluded"] == "Yes" if "GPU Excluded" in rows else absent,
     )
 
 
-def _firmware(text: str | None, absent: Missing) -> str | Missing:
+def _firmware_version(text: str | None, absent: Missing) -> str | Missing:
     if text == "N/A":
         return Missing(Cause.UNSUPPORTED, "the GPU runs no GSP firmware")
     return text or absent

@@ -7,19 +7,19 @@ from collections.abc import Iterable, Mapping
 from gpudoctor.children.channel import Heard, own, script
 from gpudoctor.children.events import LIBRARIES, Preloaded
 from gpudoctor.frameworks import spec_of
-from gpudoctor.probe.inside import Inside, home
-from gpudoctor.probe.required import required
-from gpudoctor.process import Outcome, Spec
+from gpudoctor.probe.missing_requirements import required_name
+from gpudoctor.probe.target_facts import TargetFacts, framework_folder
+from gpudoctor.process import ChildOutcome, ChildSpec
 from gpudoctor.snapshot import Cause, Distribution, Extension, Fact, Framework, FrameworkLibraries, Libraries, Missing
 from gpudoctor.snapshot.libraries import WHOLE
 
-INJECTING = ("LD_PRELOAD", "LD_AUDIT")
+PRELOAD_VARIABLES = ("LD_PRELOAD", "LD_AUDIT")
 """Variables by which the loader runs code in every program. Python's are ignored by each script of ours already."""
-NOTHING_INSIDE = Inside()
-NOTHING = Missing(Cause.ABSENT, "no framework built with CUDA is installed")
+NOTHING_INSIDE = TargetFacts()
+NO_CUDA_FRAMEWORK = Missing(Cause.ABSENT, "no framework built with CUDA is installed")
 
 
-def subjects(frameworks: Iterable[Framework]) -> tuple[Framework, ...]:
+def xrayed_frameworks(frameworks: Iterable[Framework]) -> tuple[Framework, ...]:
     """The frameworks that the X-ray knows and that use CUDA, or that do not state what they use."""
     known = (
         framework
@@ -29,12 +29,12 @@ def subjects(frameworks: Iterable[Framework]) -> tuple[Framework, ...]:
     return tuple(framework for framework in known if framework.cuda_build is not False and framework.rocm_build is not True)
 
 
-def arguments(
+def xray_arguments(
     executable: str,
     path: Iterable[str],
     frameworks: Iterable[Framework],
     root: str,
-    seen: Inside = NOTHING_INSIDE,
+    seen: TargetFacts = NOTHING_INSIDE,
     *,
     installed: Iterable[Distribution] = (),
 ) -> tuple[str, ...]:
@@ -48,9 +48,9 @@ def arguments(
         built = (framework.built_with_cuda, framework.built_with_cudnn)
         facts = (fact.value if isinstance(fact, Fact) else "" for fact in built)
         own = by_name.get(framework.distribution)
-        words += ["--framework", framework.name, home(framework, folders, seen, own), *facts]
+        words += ["--framework", framework.name, framework_folder(framework, folders, seen, own), *facts]
         if own and (own.lacks or own.hollow):
-            absent = [required(line).replace("-", "_") for line in own.lacks]
+            absent = [required_name(line).replace("-", "_") for line in own.lacks]
             words += ["--absent", framework.name, ",".join([*absent, *(module for one in own.hollow for module in one.modules)])]
     for name, value in (seen.variables or {}).items():
         words += ["--variable", name, value]
@@ -62,15 +62,15 @@ def arguments(
     return tuple(words)
 
 
-def xray(words: tuple[str, ...], environ: Mapping[str, str], stall: float, deadline: float) -> Spec:
+def xray_child(words: tuple[str, ...], environ: Mapping[str, str], stall: float, deadline: float) -> ChildSpec:
     """The child that looks for libraries. It loads none of the driver's, so what the examined environment preloads does not run in it."""
     preload = environ.get("LD_PRELOAD", "")
     told = ("--variable", "LD_PRELOAD", preload) if preload and "--own-variables" not in words else ()
-    ours = {name: value for name, value in environ.items() if name not in INJECTING}
+    ours = {name: value for name, value in environ.items() if name not in PRELOAD_VARIABLES}
     return script("libraries", "own/libraries_probe.py", own(), ours, *words, *told, stall=stall, deadline=deadline)
 
 
-def libraries(outcome: Outcome, asked: Iterable[Framework]) -> Libraries | Missing:
+def libraries(outcome: ChildOutcome, asked: Iterable[Framework]) -> Libraries | Missing:
     """The child's answer. If it ended early, the frameworks that it did not reach are missing with the reason."""
     heard = Heard(outcome, LIBRARIES, "the X-ray")
     missing, frameworks, rest = heard.first(Missing), heard.all(FrameworkLibraries), heard.cut

@@ -8,18 +8,18 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from gpudoctor.probe import files
-from gpudoctor.probe.inside import Inside
-from gpudoctor.probe.variables import values
-from gpudoctor.snapshot import Missing, Variables, readable
+from gpudoctor.probe.target_facts import TargetFacts
+from gpudoctor.probe.variables import relevant_variables
+from gpudoctor.snapshot import Missing, Variables, printable_text
 from gpudoctor.snapshot.variable_names import READ_LATE
 
-_LOADER = ("LD_LIBRARY_PATH", "LD_PRELOAD")
+_LOADER_VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD")
 """What the loader reads when a process starts: only a wrapper script can set them in time."""
-_LONGEST = 64 << 10
+_MAX_BYTES = 64 << 10
 """Bytes of a file to search."""
 
 
-class Start(msgspec.Struct, frozen=True):
+class StartVariables(msgspec.Struct, frozen=True):
     """The variables of a program in the target environment."""
 
     environ: Mapping[str, str]
@@ -30,58 +30,60 @@ class Start(msgspec.Struct, frozen=True):
     @property
     def variables(self) -> Variables:
         """The snapshot's section."""
-        return Variables(values=values(self.environ), set_by={name: readable(file) for name, file in self.set_by.items()})
+        return Variables(values=relevant_variables(self.environ), set_by={name: printable_text(file) for name, file in self.set_by.items()})
 
 
-def start(environ: Mapping[str, str], seen: Inside, executable: str, path: Iterable[str]) -> Start:
+def variables_after_start(environ: Mapping[str, str], seen: TargetFacts, executable: str, path: Iterable[str]) -> StartVariables:
     """What a program has that was started with `environ`; `seen` is the target's report about itself, `path` its sys.path."""
     after = {**environ}
-    for names, found in ((READ_LATE, seen.environ), (_LOADER, seen.variables)):
+    for names, found in ((READ_LATE, seen.environ), (_LOADER_VARIABLES, seen.variables)):
         if found is not None:
             after = {name: value for name, value in after.items() if name not in names} | {
                 name: found[name] for name in names if name in found
             }
     changed = {name for name in (*environ, *after) if environ.get(name) != after.get(name)}
-    return Start(after, dict(_set_by(changed, after, seen, executable, path)))
+    return StartVariables(after, dict(_changed_variables(changed, after, seen, executable, path)))
 
 
-def _set_by(changed: set[str], after: Mapping[str, str], seen: Inside, executable: str, path: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _changed_variables(
+    changed: set[str], after: Mapping[str, str], seen: TargetFacts, executable: str, path: Iterable[str]
+) -> Iterator[tuple[str, str]]:
     """Yield each changed variable with the file that changes it.
 
     Also one that our own start may have set in the same way, if gpudoctor is installed in the target environment.
     """
-    given = _at_our_start()
+    given = _own_start_variables()
     candidates = [*((seen.environ or {}) if seen.started else ()), *changed]
-    texts = [(file, files.text(file, limit=_LONGEST)) for file in seen.started] if candidates else []
+    texts = [(file, files.text_or_empty(file, limit=_MAX_BYTES)) for file in seen.started] if candidates else []
     if changed:
-        texts += [(executable, _script(executable)), *_path_files(path)]
+        texts += [(executable, _wrapper_script(executable)), *_pth_files(path)]
     for name in sorted(set(candidates)):
         file = next((file for file, text in texts if name in text), "")
         if name in changed or (file and given.get(name) != after.get(name)):
             yield name, file
 
 
-def _at_our_start() -> Mapping[str, str]:
+def _own_start_variables() -> Mapping[str, str]:
     """The variables that this process was started with, before its own sitecustomize; our own where /proc does not have them."""
-    entries = files.content("/proc/self/environ", limit=1 << 21)
+    entries = files.read_bytes("/proc/self/environ", limit=1 << 21)
     if isinstance(entries, Missing):
         return os.environ
     pairs = (os.fsdecode(entry).partition("=") for entry in entries.split(b"\0") if entry)
     return {name: value for name, _, value in pairs}
 
 
-def _script(executable: str) -> str:
+def _wrapper_script(executable: str) -> str:
     """The text of a wrapper script; empty for a program."""
-    text = files.text(executable, limit=_LONGEST)
+    text = files.text_or_empty(executable, limit=_MAX_BYTES)
     return text if text.startswith("#!") else ""
 
 
-def _path_files(path: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _pth_files(path: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield the .pth files of the folders on a sys.path, which may have statements."""
     for folder in path:
         if os.path.isabs(folder):
             yield from (
-                (f"{folder}/{name}", files.text(f"{folder}/{name}", limit=_LONGEST))
-                for name in files.entries(folder)
+                (f"{folder}/{name}", files.text_or_empty(f"{folder}/{name}", limit=_MAX_BYTES))
+                for name in files.entries_or_empty(folder)
                 if name.endswith(".pth")
             )

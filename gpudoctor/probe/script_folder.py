@@ -7,10 +7,10 @@ import os
 from gpudoctor.errors import UsageError
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.probe import files
-from gpudoctor.snapshot import Cause, Missing, ScriptFolder, readable
+from gpudoctor.snapshot import Cause, Missing, ScriptFolder, printable_text
 
-NAMES = (*(name for spec in CATALOGUE for name in spec.modules), "numpy")
-NOT_GIVEN = Missing(
+SHADOWED_NAMES = (*(name for spec in CATALOGUE for name in spec.modules), "numpy")
+FOLDER_NOT_GIVEN = Missing(
     Cause.UNSUPPORTED,
     "the training script's folder was not given (--cwd DIR); a torch.py or tensorflow.py in it would shadow the package",
 )
@@ -20,22 +20,24 @@ def absolute_folder(cwd: str) -> str:
     """The folder as an absolute path. Raises UsageError if it is not a folder."""
     place = os.path.abspath(cwd)
     if not os.path.isdir(place):
-        raise UsageError(f"--cwd {readable(cwd)}: not a folder; name the one that contains your training script.")
+        raise UsageError(f"--cwd {printable_text(cwd)}: not a folder; name the one that contains your training script.")
     return place
 
 
 def script_folder(cwd: str | None) -> ScriptFolder | Missing:
     """What shadows an import there; nothing in it is run."""
     if cwd is None:
-        return NOT_GIVEN
+        return FOLDER_NOT_GIVEN
     folder = absolute_folder(cwd)
-    entries = files.names(folder)
+    entries = files.list_folder(folder)
     if isinstance(entries, Missing):
         return entries
-    return ScriptFolder(readable(folder), tuple(readable(one) for name in NAMES if (one := _taken(folder, entries, name))))
+    return ScriptFolder(
+        printable_text(folder), tuple(printable_text(one) for name in SHADOWED_NAMES if (one := _imported_entry(folder, entries, name)))
+    )
 
 
-def _taken(folder: str, entries: list[str], name: str) -> str:
+def _imported_entry(folder: str, entries: list[str], name: str) -> str:
     """What `import name` finds first: a package with __init__, a compiled module, a file; a folder without __init__ comes last."""
     if name in entries and any(os.path.isfile(f"{folder}/{name}/__init__.{end}") for end in ("py", "pyc")):
         return f"{folder}/{name}"

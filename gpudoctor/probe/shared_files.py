@@ -11,8 +11,8 @@ import msgspec
 
 from gpudoctor.frameworks import NVIDIA_PACKAGES, framework_of
 from gpudoctor.probe import files
-from gpudoctor.probe.required import Place
-from gpudoctor.snapshot import Overwritten, readable
+from gpudoctor.probe.missing_requirements import PathEntry
+from gpudoctor.snapshot import Overwritten, printable_text
 
 _HEAD = 4096
 """Bytes of a RECORD; they show the import packages of a wheel."""
@@ -26,7 +26,7 @@ class _Owner(msgspec.Struct, frozen=True):
     """A distribution and its metadata."""
 
     name: str
-    place: Place
+    place: PathEntry
 
     @property
     def pin(self) -> str:
@@ -34,7 +34,7 @@ class _Owner(msgspec.Struct, frozen=True):
 
     def recorded(self, limit: int) -> Iterator[tuple[str, str, str]]:
         """The path, hash and size of each module in the folders that it installs."""
-        for line in files.lines(f"{self.place.folder}/{self.place.entry}/RECORD", limit=limit):
+        for line in files.lines_or_empty(f"{self.place.folder}/{self.place.entry}/RECORD", limit=limit):
             path, _, rest = line.partition(",")
             if path.endswith(_MODULES) and "/" in path and not path.startswith(("/", "../", '"')):
                 digest, _, size = rest.partition(",")
@@ -49,7 +49,7 @@ class Shared(msgspec.Struct, frozen=True):
     """The distributions without the __init__.py of their package, as name==version; frameworks and what they require are looked at elsewhere."""
 
 
-def shared(metadata: Mapping[str, list[Place]], matters: Callable[[str], bool]) -> Shared:
+def shared(metadata: Mapping[str, list[PathEntry]], matters: Callable[[str], bool]) -> Shared:
     """What is wrong with files of the distributions, whose `metadata` is by name.
 
     Those that matter to a GPU are compared with one another, and others whose names have the same first word: opencv-python and opencv-python-headless.
@@ -71,7 +71,7 @@ def shared(metadata: Mapping[str, list[Place]], matters: Callable[[str], bool]) 
             emptied.append(owner.pin)
     groups = {tuple(group): package for (_, package), group in reversed(together.items()) if len(group) > 1}
     found = (_group(package, group) for group, package in groups.items())
-    return Shared(tuple(one for one in found if one is not None), tuple(map(readable, emptied)))
+    return Shared(tuple(one for one in found if one is not None), tuple(map(printable_text, emptied)))
 
 
 def _beginning(name: str) -> str:
@@ -92,9 +92,9 @@ def _group(package: str, owners: tuple[_Owner, ...]) -> Overwritten | None:
     folder = owners[0].place.folder
     whose = [_whose(f"{folder}/{path}", [all_stated[number].get(path, ("", "")) for number in having]) for path in paths]
     return Overwritten(
-        package=readable(package),
-        owners=tuple(readable(owners[number].pin) for number in having),
-        where=readable(folder),
+        package=printable_text(package),
+        owners=tuple(printable_text(owners[number].pin) for number in having),
+        where=printable_text(folder),
         files=len(paths),
         lying=tuple(sum(found == number for found in whose) for number in range(len(having))),
     )
@@ -118,5 +118,5 @@ def _digest(path: str) -> str:
     import base64  # noqa: PLC0415 -- only where two distributions own files of one size
     import hashlib  # noqa: PLC0415
 
-    data = files.content(path, limit=_MOST_HASHED)
+    data = files.read_bytes(path, limit=_MOST_HASHED)
     return f"sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip('=')}" if isinstance(data, bytes) else ""

@@ -13,25 +13,25 @@ import msgspec
 
 from gpudoctor.children.channel import Crashed, Heard, decoded, own, script
 from gpudoctor.children.events import Alarmed, NvmlPart, Pids, RefusedFields
-from gpudoctor.probe.inventory import own_path
-from gpudoctor.probe.telemetry_summary import GpuSamples, NvmlSample, Refusals
-from gpudoctor.process import End, Supervisor
+from gpudoctor.probe.inventory import own_import_path
+from gpudoctor.probe.telemetry_summary import GpuSamples, NvmlSample, RefusedValues
+from gpudoctor.process import ChildEnd, Supervisor
 from gpudoctor.progress import Event, Progress
 from gpudoctor.snapshot import Cause, GpuLoad, Hang, Loads, Missing, Nvml, NvmlGpu, Status
 
-NAME, WHO = "load", "the sampling of the GPUs"
-SILENCE = 5.0
+CHILD_NAME, CHILD_DESCRIPTION = "load", "the sampling of the GPUs"
+SILENCE_SECONDS = 5.0
 """Seconds without a sample after which the child counts as hung: it rests fifty times as long as a round takes."""
-_NOWHERE = ("import", "devices", "processes")
+_STAGES_WITHOUT_GPU = ("import", "devices", "processes")
 """Stages in which a framework does not use its devices yet."""
 
 
-TELEMETRY = (NvmlPart, NvmlSample, Pids, RefusedFields, Alarmed, Missing, Crashed)
+TELEMETRY_EVENTS = (NvmlPart, NvmlSample, Pids, RefusedFields, Alarmed, Missing, Crashed)
 """The events of the script, which writes lines until it is killed."""
 
 
 class GpuWatch:
-    """One watch over all training of a check: `begin`, then pass every event `through`, then `finish`."""
+    """One watch over all training of a check: `begin`, then pass every event `recording_progress`, then `finish`."""
 
     def __init__(self, supervisor: Supervisor, nvml: Nvml | Missing, places: Mapping[str, str], environ: Mapping[str, str]) -> None:
         """`places` are the addresses of the training GPUs, by their names in frameworks ("GPU:0")."""
@@ -42,7 +42,7 @@ class GpuWatch:
         seen = nvml.gpus if isinstance(nvml, Nvml) and isinstance(nvml.gpus, tuple) else ()
         self._gpus: dict[int, NvmlGpu] = {gpu.index: gpu for gpu in seen if gpu.address in places.values()}
         self._gathered: dict[tuple[str, int], GpuSamples] = {}
-        self._refused: dict[int, Refusals] = {}
+        self._refused: dict[int, RefusedValues] = {}
         self._alarms: dict[int, tuple[Status, ...]] = {}
         self._missing: Missing | None = None
         self._strange: Missing | None = None
@@ -56,11 +56,11 @@ class GpuWatch:
         if not self._gpus or self._hung:
             return
         indices, forever = ",".join(map(str, self._gpus)), float("inf")  # ended by `finish`
-        arguments = ("--gpus", indices, "--path", *own_path())
-        spec = script(NAME, "own/nvml_load.py", own(), self._environ, *arguments, stall=forever, deadline=forever, keep=False)
+        arguments = ("--gpus", indices, "--path", *own_import_path())
+        spec = script(CHILD_NAME, "own/nvml_load.py", own(), self._environ, *arguments, stall=forever, deadline=forever, keep=False)
         self._supervisor.start(spec, self.take)
 
-    def through(self, progress: Progress) -> Progress:
+    def recording_progress(self, progress: Progress) -> Progress:
         """`progress`, with a record of the stages that run on each GPU."""
 
         def overheard(event: Event) -> None:
@@ -74,9 +74,11 @@ class GpuWatch:
 
     def take(self, line: bytes) -> None:
         """Take a line of the child's answer; samples after an invalid one are not trusted."""
-        said, problem = decoded(line, TELEMETRY)
+        said, problem = decoded(line, TELEMETRY_EVENTS)
         if problem or isinstance(said, Crashed):
-            self._strange = self._strange or Missing(Cause.FAILED if problem else Cause.CRASHED, f"{WHO} {problem or said.reason}")
+            self._strange = self._strange or Missing(
+                Cause.FAILED if problem else Cause.CRASHED, f"{CHILD_DESCRIPTION} {problem or said.reason}"
+            )
         elif isinstance(said, NvmlSample):
             self._add(said)
         elif isinstance(said, Pids):
@@ -99,7 +101,7 @@ class GpuWatch:
         key = (doing.who, sample.gpu)
         if key not in self._gathered:
             self._gathered[key] = GpuSamples(doing.who, address)
-        here = self._places.get(doing.device) == address if doing.device else doing.what not in _NOWHERE
+        here = self._places.get(doing.device) == address if doing.device else doing.what not in _STAGES_WITHOUT_GPU
         self._gathered[key].add(sample, (doing.what, doing.network) if here and doing.what else None)
 
     def finish(self) -> Loads | Missing:
@@ -109,25 +111,25 @@ class GpuWatch:
         if self._hung:
             return Missing(Cause.NOT_ASKED, "NVML hung earlier, so it was not sampled during training")
         now = time.monotonic()
-        cut = self._cut(now)
-        gathered = (self._load(index, samples) for (_, index), samples in self._gathered.items())
+        cut = self._early_end(now)
+        gathered = (self._load_of_gpu(index, samples) for (_, index), samples in self._gathered.items())
         loads = tuple(load for load in gathered if load is not None)
         if not loads:
             return self._missing or cut or Missing(Cause.FAILED, "no sample was taken during training on a GPU")
         seconds = round(self._last - self._first, 3)
         return Loads(gpus=loads, seconds=seconds, cpu_seconds=self._cpu / 1e6, cut=cut.reason if cut else "")
 
-    def _load(self, index: int, gathered: GpuSamples) -> GpuLoad | None:
+    def _load_of_gpu(self, index: int, gathered: GpuSamples) -> GpuLoad | None:
         found = gathered.load(self._gpus[index].memory_used, self._refused.get(index, {}), pids_of_host=self._pids_of_host)
         return found and msgspec.structs.replace(found, alarms=self._alarms.get(index, ()))
 
-    def _cut(self, now: float) -> Missing | None:
+    def _early_end(self, now: float) -> Missing | None:
         """Why the samples end early, if they do."""
-        self._supervisor.stop([NAME])
-        outcome = self._supervisor.wait([NAME])[NAME]
-        if self._strange is not None or outcome.end is not End.STOPPED:
-            return self._strange or Heard(outcome, TELEMETRY, WHO).gap()
+        self._supervisor.stop([CHILD_NAME])
+        outcome = self._supervisor.wait([CHILD_NAME])[CHILD_NAME]
+        if self._strange is not None or outcome.end is not ChildEnd.STOPPED:
+            return self._strange or Heard(outcome, TELEMETRY_EVENTS, CHILD_DESCRIPTION).gap()
         silent = now - (self._last or now - outcome.seconds)
-        if silent < SILENCE:
+        if silent < SILENCE_SECONDS:
             return None
-        return Missing(Cause.TIMED_OUT, f"{WHO} did not respond for {silent:.0f} s in {outcome.mark or 'its start'}")
+        return Missing(Cause.TIMED_OUT, f"{CHILD_DESCRIPTION} did not respond for {silent:.0f} s in {outcome.mark or 'its start'}")

@@ -9,175 +9,177 @@ import msgspec
 
 from gpudoctor import versions
 from gpudoctor.probe import files
-from gpudoctor.snapshot import Cause, Compiler, Fact, Missing, Toolkit, readable
+from gpudoctor.snapshot import Cause, Compiler, Fact, Missing, Toolkit, printable_text
 
-PLACES = (("/usr/local", "cuda"), ("/opt", "cuda"), ("/opt/nvidia/hpc_sdk", "cuda"))
+TOOLKIT_FOLDERS = (("/usr/local", "cuda"), ("/opt", "cuda"), ("/opt/nvidia/hpc_sdk", "cuda"))
 """Folders, and the prefixes of toolkits in them."""
-DEBIAN = "/usr/lib/cuda"
+DEBIAN_FOLDER = "/usr/lib/cuda"
 """Where Debian and Ubuntu link their package's files, which are spread over /usr."""
-VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
+TOOLKIT_VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
 HOST_COMPILERS = ("gcc", "g++", "clang")
-HOST_VARIABLES = ("CUDAHOSTCXX", "NVCC_CCBIN", "CC")
+HOST_COMPILER_VARIABLES = ("CUDAHOSTCXX", "NVCC_CCBIN", "CC")
 HEADER_BYTES = 64 << 10
 """cuda.h states its release within the first fifteen thousand bytes."""
-_LINKS = 40
+_MAX_LINKS = 40
 
 
-def toolkits(root: str, environ: Mapping[str, str]) -> tuple[Toolkit, ...]:
+def toolkits_on_disk(root: str, environ: Mapping[str, str]) -> tuple[Toolkit, ...]:
     """Every toolkit once, in the order found; an empty tuple means that there is none."""
     found: dict[str, list[str]] = {}
-    for path, name in _candidates(root, environ):
-        place = _resolved(root, path)
+    for path, name in _candidate_folders(root, environ):
+        place = _resolved_path(root, path)
         if _is_toolkit(root, place):
             names = found.setdefault(place, [])
             if name != place and name not in names:
                 names.append(name)
-    return tuple(_toolkit(root, place, names) for place, names in found.items())
+    return tuple(_toolkit_at(root, place, names) for place, names in found.items())
 
 
-def _candidates(root: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _candidate_folders(root: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Folders that may be a toolkit's, each with its source."""
-    for folder, beginning in PLACES:
-        yield from ((path, path) for path in _inside(root, folder) if os.path.basename(path).startswith(beginning))
-    yield DEBIAN, DEBIAN
-    for variable in VARIABLES:
+    for folder, beginning in TOOLKIT_FOLDERS:
+        yield from ((path, path) for path in _paths_in_folder(root, folder) if os.path.basename(path).startswith(beginning))
+    yield DEBIAN_FOLDER, DEBIAN_FOLDER
+    for variable in TOOLKIT_VARIABLES:
         if os.path.isabs(environ.get(variable, "")):
             yield os.path.normpath(environ[variable]), variable
-    compiler = on_path(root, "nvcc", environ)
+    compiler = program_on_path(root, "nvcc", environ)
     if compiler:
-        yield _home_of(root, _resolved(root, compiler)), "PATH"
+        yield _toolkit_of_compiler(root, _resolved_path(root, compiler)), "PATH"
 
 
-def _home_of(root: str, compiler: str) -> str:
+def _toolkit_of_compiler(root: str, compiler: str) -> str:
     """The toolkit of an nvcc. A wrapper script is resolved to what it starts, Debian's to what lies in /usr/lib."""
     place = os.path.dirname(os.path.dirname(compiler))
-    if place == "/usr" and files.is_folder(DEBIAN, root):
-        return DEBIAN
-    text = files.text(compiler, root, 512)
+    if place == "/usr" and files.is_folder(DEBIAN_FOLDER, root):
+        return DEBIAN_FOLDER
+    text = files.text_or_empty(compiler, root, 512)
     if text.startswith("#!"):
         started = next((word for word in text.replace('"', " ").split() if word.startswith("/") and word.endswith("/bin/nvcc")), compiler)
         return os.path.dirname(os.path.dirname(started))
     return place
 
 
-def _inside(root: str, folder: str) -> list[str]:
+def _paths_in_folder(root: str, folder: str) -> list[str]:
     """The paths in a folder; none if it cannot be read."""
-    return [f"{folder}/{name}" for name in files.entries(folder, root)]
+    return [f"{folder}/{name}" for name in files.entries_or_empty(folder, root)]
 
 
-def _homes(place: str) -> tuple[str, ...]:
+def _toolkit_homes(place: str) -> tuple[str, ...]:
     """Where a toolkit's files are; Debian spreads them over /usr."""
-    return (place, "/usr") if place == DEBIAN else (place,)
+    return (place, "/usr") if place == DEBIAN_FOLDER else (place,)
 
 
 def _is_toolkit(root: str, place: str) -> bool:
     """Whether a folder has a compiler or the header; NVIDIA's drivers and samples leave folders with similar names."""
     inside = ("bin/nvcc", "include/cuda.h", "version.json", "version.txt", f"targets/{os.uname().machine}-linux/include/cuda.h")
-    return any(files.exists(f"{home}/{one}", root) for home in _homes(place) for one in inside)
+    return any(files.exists(f"{home}/{one}", root) for home in _toolkit_homes(place) for one in inside)
 
 
-def _toolkit(root: str, place: str, names: list[str]) -> Toolkit:
-    homes = _homes(place)
-    cudart = _cudart(root, homes)
+def _toolkit_at(root: str, place: str, names: list[str]) -> Toolkit:
+    homes = _toolkit_homes(place)
+    cudart = _cudart_path(root, homes)
     return Toolkit(
-        path=readable(place),
-        named_by=tuple(readable(name) for name in names),
-        toolkit_cuda=_release(root, homes, cudart),
-        nvcc=_program(root, homes, "nvcc"),
-        ptxas=_program(root, homes, "ptxas"),
+        path=printable_text(place),
+        named_by=tuple(printable_text(name) for name in names),
+        toolkit_cuda=_toolkit_release(root, homes, cudart),
+        nvcc=_toolkit_program(root, homes, "nvcc"),
+        ptxas=_toolkit_program(root, homes, "ptxas"),
         cudart=cudart.rpartition("/")[2] if isinstance(cudart, str) else cudart,
     )
 
 
-def _program(root: str, homes: tuple[str, ...], name: str) -> str | Missing:
+def _toolkit_program(root: str, homes: tuple[str, ...], name: str) -> str | Missing:
     paths = [f"{home}/bin/{name}" for home in homes]
     for path in paths:
-        if os.access(files.under(root, path), os.X_OK):
-            return readable(path)
-    return Missing(Cause.ABSENT, f"{readable(paths[0])} does not exist")
+        if os.access(files.path_in_tree(root, path), os.X_OK):
+            return printable_text(path)
+    return Missing(Cause.ABSENT, f"{printable_text(paths[0])} does not exist")
 
 
-def _cudart(root: str, homes: tuple[str, ...]) -> str | Missing:
+def _cudart_path(root: str, homes: tuple[str, ...]) -> str | Missing:
     """The runtime library with the longest name: libcudart.so.12.4.127 says more than its link libcudart.so.12."""
     machine = os.uname().machine
     folders = [f"{home}/{lib}" for home in homes for lib in ("lib64", f"targets/{machine}-linux/lib", f"lib/{machine}-linux-gnu", "lib")]
     for folder in folders:
-        libraries = [path for path in _inside(root, folder) if os.path.basename(path).startswith("libcudart.so.")]
+        libraries = [path for path in _paths_in_folder(root, folder) if os.path.basename(path).startswith("libcudart.so.")]
         if libraries:
-            return readable(max(libraries, key=len))
-    return Missing(Cause.ABSENT, f"{readable(homes[0])} contains no libcudart.so")
+            return printable_text(max(libraries, key=len))
+    return Missing(Cause.ABSENT, f"{printable_text(homes[0])} contains no libcudart.so")
 
 
-def _release(root: str, homes: tuple[str, ...], cudart: str | Missing) -> Fact | Missing:
+def _toolkit_release(root: str, homes: tuple[str, ...], cudart: str | Missing) -> Fact | Missing:
     """The release, from the file that states it most exactly."""
     for home in homes:
-        for name, read in (("version.json", _from_json), ("version.txt", _from_text), ("include/cuda.h", _from_header)):
+        for name, read in (("version.json", _release_in_json), ("version.txt", _release_in_text), ("include/cuda.h", _release_in_header)):
             path = f"{home}/{name}"
-            if release := read(files.text(path, root, HEADER_BYTES)):
-                return Fact(release, readable(path))
-    parsed = versions.parse(cudart.rpartition("libcudart.so.")[2]) if isinstance(cudart, str) else None
+            if release := read(files.text_or_empty(path, root, HEADER_BYTES)):
+                return Fact(release, printable_text(path))
+    parsed = versions.parse_version(cudart.rpartition("libcudart.so.")[2]) if isinstance(cudart, str) else None
     if parsed is not None:
         return Fact(parsed.text, str(cudart))
-    return Missing(Cause.ABSENT, f"no file in {readable(homes[0])} states its version")
+    return Missing(Cause.ABSENT, f"no file in {printable_text(homes[0])} states its version")
 
 
-def _from_json(text: str) -> str | None:
+def _release_in_json(text: str) -> str | None:
     """NVIDIA's since CUDA 11: {"cuda": {"name": "CUDA SDK", "version": "12.4.1"}, ...}."""
     try:
         said = msgspec.json.decode(text)["cuda"]["version"]
     except (msgspec.DecodeError, TypeError, KeyError, IndexError):
         return None
-    parsed = versions.parse(said) if isinstance(said, str) else None
+    parsed = versions.parse_version(said) if isinstance(said, str) else None
     return parsed.text if parsed else None
 
 
-def _from_text(text: str) -> str | None:
+def _release_in_text(text: str) -> str | None:
     """NVIDIA's before: "CUDA Version 10.1.243"."""
-    parsed = versions.parse(text.partition("CUDA Version")[2].split("\n")[0])
+    parsed = versions.parse_version(text.partition("CUDA Version")[2].split("\n")[0])
     return parsed.text if parsed else None
 
 
-def _from_header(text: str) -> str | None:
+def _release_in_header(text: str) -> str | None:
     """cuda.h: "#define CUDA_VERSION 13000"."""
     words = text.partition("#define CUDA_VERSION")[2].split(maxsplit=1)
     digits = words[0] if words else ""
     return versions.from_cuda_integer(int(digits)).text if digits.isascii() and digits.isdecimal() and 4 <= len(digits) <= 6 else None
 
 
-def compilers(root: str, environ: Mapping[str, str]) -> tuple[Compiler, ...]:
+def host_compilers(root: str, environ: Mapping[str, str]) -> tuple[Compiler, ...]:
     """The versions of `gcc`, `g++` and `clang` on PATH, and of the compilers that variables name."""
-    named = [(name, on_path(root, name, environ)) for name in HOST_COMPILERS]
-    for variable in HOST_VARIABLES:
+    named = [(name, program_on_path(root, name, environ)) for name in HOST_COMPILERS]
+    for variable in HOST_COMPILER_VARIABLES:
         value = environ.get(variable, "")
-        named.append((variable, value if os.path.isabs(value) else on_path(root, value, environ) if value else ""))
-    return tuple(Compiler(name=name, path=readable(path), version=_compiler_version(root, path)) for name, path in named if path)
+        named.append((variable, value if os.path.isabs(value) else program_on_path(root, value, environ) if value else ""))
+    return tuple(Compiler(name=name, path=printable_text(path), version=_compiler_version(root, path)) for name, path in named if path)
 
 
 def _compiler_version(root: str, path: str) -> Fact | Missing:
     """From the end of the file's name (x86_64-linux-gnu-gcc-12), otherwise from the only folder of gcc's own files."""
-    place = _resolved(root, path)
-    parsed = versions.parse(place.rpartition("-")[2])
+    place = _resolved_path(root, path)
+    parsed = versions.parse_version(place.rpartition("-")[2])
     if parsed is not None:
-        return Fact(parsed.text, f"the name of {readable(place)}")
-    machines = _inside(root, "/usr/lib/gcc")
-    folders = [folder for machine in machines for folder in _inside(root, machine) if versions.parse(os.path.basename(folder))]
+        return Fact(parsed.text, f"the name of {printable_text(place)}")
+    machines = _paths_in_folder(root, "/usr/lib/gcc")
+    folders = [
+        folder for machine in machines for folder in _paths_in_folder(root, machine) if versions.parse_version(os.path.basename(folder))
+    ]
     if len(folders) == 1:
-        return Fact(readable(os.path.basename(folders[0])), readable(folders[0]))
-    return Missing(Cause.NOT_ASKED, f"the version of {readable(path)} is only known by running it")
+        return Fact(printable_text(os.path.basename(folders[0])), printable_text(folders[0]))
+    return Missing(Cause.NOT_ASKED, f"the version of {printable_text(path)} is only known by running it")
 
 
-def on_path(root: str, name: str, environ: Mapping[str, str]) -> str:
+def program_on_path(root: str, name: str, environ: Mapping[str, str]) -> str:
     """As a shell finds it, but never in the current directory; empty if nowhere."""
     for folder in environ.get("PATH", os.defpath).split(os.pathsep):
         if os.path.isabs(folder):
             path = os.path.join(folder, name)
-            place = files.under(root, _resolved(root, path))
+            place = files.path_in_tree(root, _resolved_path(root, path))
             if os.path.isfile(place) and os.access(place, os.X_OK):
                 return path
     return ""
 
 
-def _resolved(root: str, path: str) -> str:
+def _resolved_path(root: str, path: str) -> str:
     """`path` with every link resolved inside `root`: a recorded tree's links must not lead out of it."""
     done, pending, links = "/", path.split("/")[::-1], 0
     while pending:
@@ -189,12 +191,12 @@ def _resolved(root: str, path: str) -> str:
             continue
         here = os.path.join(done, part)
         try:
-            target = os.readlink(files.under(root, here))
+            target = os.readlink(files.path_in_tree(root, here))
         except OSError:
             done = here
             continue
         links += 1
-        if links > _LINKS:
+        if links > _MAX_LINKS:
             return path
         done = "/" if target.startswith("/") else done
         pending += target.split("/")[::-1]

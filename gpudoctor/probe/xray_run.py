@@ -8,35 +8,35 @@ import time
 
 from gpudoctor.children.channel import Heard, run
 from gpudoctor.children.events import FILES, ReadFile, UnreadFile, said
-from gpudoctor.probe.inside import Inside, inside
-from gpudoctor.probe.interpreter import asking, heard
-from gpudoctor.probe.inventory import Inventory, Patience, Scope, own_path
-from gpudoctor.probe.libraries import arguments, xray
+from gpudoctor.probe.interpreter import interpreter_query, python_of_answer
+from gpudoctor.probe.inventory import Inventory, ProbeScope, ProbeTimeouts, own_import_path
+from gpudoctor.probe.libraries import xray_arguments, xray_child
 from gpudoctor.probe.observation import target_sections
 from gpudoctor.probe.script_folder import script_folder
-from gpudoctor.probe.target import Target, target
+from gpudoctor.probe.target import Target, chosen_target
+from gpudoctor.probe.target_facts import TargetFacts, target_facts
 from gpudoctor.process import Supervisor
-from gpudoctor.snapshot import NOT_ASKED, Missing, Python, readable
+from gpudoctor.snapshot import NOT_ASKED, Missing, Python, printable_text
 from gpudoctor.snapshot.xray import EnvironmentXray, File, FilesXray
 
-_LONGEST = 60.0
+_LIBRARIES_SECONDS = 60.0
 """Seconds for the libraries."""
 
 
-def xray_of(scope: Scope, files: tuple[str, ...], patience: float) -> EnvironmentXray | FilesXray:
+def run_xray(scope: ProbeScope, files: tuple[str, ...], patience: float) -> EnvironmentXray | FilesXray:
     """The X-ray of the files, or of the environment if none are named, within `patience` seconds."""
     with Supervisor(time.monotonic() + patience) as supervisor:
-        return of_files(supervisor, scope, files) if files else of_environment(supervisor, scope)
+        return xray_of_files(supervisor, scope, files) if files else xray_of_environment(supervisor, scope)
 
 
-def of_environment(supervisor: Supervisor, scope: Scope) -> EnvironmentXray:
+def xray_of_environment(supervisor: Supervisor, scope: ProbeScope) -> EnvironmentXray:
     """Raises UsageError if the user named something that is not a Python; one that does not start only costs what depends on it."""
-    inventory = Inventory(supervisor, scope, patience=Patience(libraries=_LONGEST))
-    inventory.ask(target(scope.python, inventory.environ, sys.executable, own_path()))
+    inventory = Inventory(supervisor, scope, patience=ProbeTimeouts(libraries=_LIBRARIES_SECONDS))
+    inventory.ask(chosen_target(scope.python, inventory.environ, sys.executable, own_import_path()))
     seen = target_sections(inventory)
     python = seen["python"]
     return EnvironmentXray(
-        python=python.executable if isinstance(python, Python) else readable(inventory.target.executable),
+        python=python.executable if isinstance(python, Python) else printable_text(inventory.target.executable),
         why=inventory.target.why,
         frameworks=() if isinstance(seen["frameworks"], Missing) else seen["frameworks"],
         libraries=seen["libraries"],
@@ -44,21 +44,23 @@ def of_environment(supervisor: Supervisor, scope: Scope) -> EnvironmentXray:
     )
 
 
-def of_files(supervisor: Supervisor, scope: Scope, paths: tuple[str, ...]) -> FilesXray:
+def xray_of_files(supervisor: Supervisor, scope: ProbeScope, paths: tuple[str, ...]) -> FilesXray:
     """Likewise."""
-    python, path, chosen, own = _interpreter(supervisor, scope)
+    python, path, chosen, own = _examined_interpreter(supervisor, scope)
     if isinstance(python, Missing):
-        return FilesXray(readable(chosen.executable), tuple(File(readable(path), problem=python.reason) for path in paths), python)
-    words = arguments(python.executable, path, (), scope.root, own)
+        return FilesXray(
+            printable_text(chosen.executable), tuple(File(printable_text(path), problem=python.reason) for path in paths), python
+        )
+    words = xray_arguments(python.executable, path, (), scope.root, own)
     named = (word for one in paths for word in ("--file", one))
-    outcome = run(supervisor, xray((*words, *named), os.environ, stall=20.0, deadline=_LONGEST))
+    outcome = run(supervisor, xray_child((*words, *named), os.environ, stall=20.0, deadline=_LIBRARIES_SECONDS))
     heard = Heard(outcome, FILES, "the X-ray")
     found = [File(**said(event)) for event in heard.events if isinstance(event, ReadFile | UnreadFile)]
     rest = heard.cut or NOT_ASKED
     return FilesXray(python.executable, (*found, *(File(path, problem=rest.reason) for path in paths[len(found) :])), rest)
 
 
-def _interpreter(supervisor: Supervisor, scope: Scope) -> tuple[Python | Missing, tuple[str, ...], Target, Inside]:
-    chosen = target(scope.python, os.environ, sys.executable, own_path())
-    outcome = run(supervisor, asking(chosen.executable, os.environ))
-    return *heard(outcome, chosen, supervisor, os.environ), chosen, inside(outcome)
+def _examined_interpreter(supervisor: Supervisor, scope: ProbeScope) -> tuple[Python | Missing, tuple[str, ...], Target, TargetFacts]:
+    chosen = chosen_target(scope.python, os.environ, sys.executable, own_import_path())
+    outcome = run(supervisor, interpreter_query(chosen.executable, os.environ))
+    return *python_of_answer(outcome, chosen, supervisor, os.environ), chosen, target_facts(outcome)

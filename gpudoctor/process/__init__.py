@@ -5,9 +5,9 @@ A child that hangs, floods, crashes or lies costs only its own answer. Linux onl
 
 from __future__ import annotations
 
-from gpudoctor.process.child import ANSWER, End, Outcome, Spec, end_of
-from gpudoctor.process.limits import names_limit
-from gpudoctor.process.memory import KillCount
+from gpudoctor.process.child import ANSWER_PLACEHOLDER, ChildEnd, ChildOutcome, ChildSpec, end_of_text
+from gpudoctor.process.limits import has_limit_message
+from gpudoctor.process.memory_kills import KillCount
 from gpudoctor.process.supervisor import Supervisor
 
-__all__ = ["ANSWER", "End", "KillCount", "Outcome", "Spec", "Supervisor", "end_of", "names_limit"]
+__all__ = ["ANSWER_PLACEHOLDER", "ChildEnd", "ChildOutcome", "ChildSpec", "KillCount", "Supervisor", "end_of_text", "has_limit_message"]

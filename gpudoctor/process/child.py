@@ -12,36 +12,36 @@ from collections.abc import Callable
 
 import msgspec
 
-from gpudoctor.process.confinement import start
-from gpudoctor.process.limits import LIMITS
-from gpudoctor.process.memory import KillCount, kills, risen
+from gpudoctor.process.confinement import start_confined
+from gpudoctor.process.limits import LIMIT_BY_ERRNO
+from gpudoctor.process.memory_kills import KillCount, kills_since, memory_kills
 
 if sys.platform != "win32":  # as in confinement.py
     import fcntl
 
-ANSWER = "{answer}"
+ANSWER_PLACEHOLDER = "{answer}"
 """Placeholder in `Spec.argv` for the number of the descriptor that the child answers on."""
 
-LINE_LIMIT = 1 << 20
+MAX_LINE_BYTES = 1 << 20
 """Bytes; a longer answer line is dropped as noise."""
-ANSWER_LIMIT = 16 << 20
+MAX_ANSWER_BYTES = 16 << 20
 """Bytes of the whole answer; 72 GPUs or 20,000 distributions take a tenth."""
-ANSWER_LINES = 1 << 17
+MAX_ANSWER_LINES = 1 << 17
 """Lines of the whole answer, progress marks included."""
-TAIL_LIMIT = 32 << 10
+MAX_TAIL_BYTES = 32 << 10
 """Bytes of standard output and standard error to keep, from the end."""
-MARK = ord("@")
-_SILENCE = 1.0
+MARK_BYTE = ord("@")
+_SILENCE_SECONDS = 1.0
 """Seconds without a response that are worth mentioning."""
-_PIPE_SIZE = 1 << 20
+_PIPE_BYTES = 1 << 20
 """Bytes that a child can answer while we are busy: eight GPUs take a hundred thousand, an ordinary pipe 65,536. It is the most that the kernel grants every user."""
-_PIPE_READS = 32
+_MAX_PIPE_READS = 32
 """Reads of 64 KiB: enough to empty any pipe, and an end if somebody keeps filling it."""
-_DIGITS = 8
+_MAX_DIGITS = 8
 """Of a device's number; more are garbage."""
 
 
-class End(str, enum.Enum):
+class ChildEnd(str, enum.Enum):
     """How a child ended."""
 
     EXITED = "exited"
@@ -53,7 +53,7 @@ class End(str, enum.Enum):
     NOT_STARTED = "not started"
 
 
-class Spec(msgspec.Struct, frozen=True, kw_only=True):
+class ChildSpec(msgspec.Struct, frozen=True, kw_only=True):
     """A child to start. Times are in seconds."""
 
     name: str
@@ -70,11 +70,11 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     """Whether to keep its answer, up to a limit, for the outcome; one read only through `on_line` may be of any length."""
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class ChildOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What a child left behind."""
 
     name: str
-    end: End
+    end: ChildEnd
     code: int = 0
     """Exit status, or the number of the signal that ended it."""
     lines: tuple[bytes, ...] = ()
@@ -101,30 +101,30 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The kernel's out-of-memory kills while it ran, if it ended badly by itself; None if unknown."""
 
     @property
-    def doing(self) -> str:
+    def last_mark(self) -> str:
         """Its last mark, with the numbers of the devices."""
         return " ".join((self.mark, *map(str, self.devices)))
 
     @property
     def trouble(self) -> str:
         """How it ended in words; empty where it ended well."""
-        doing = f" in {self.doing}" if self.mark else ""
-        if self.end is End.EXITED:
+        doing = f" in {self.last_mark}" if self.mark else ""
+        if self.end is ChildEnd.EXITED:
             return f"ended with status {self.code}{doing}" if self.code else ""
-        if self.end is End.SIGNALLED:
-            return f"was killed by {_signal_name(self.code)}{doing}{self._killer}"
-        if self.end is End.OVERDUE:
-            silent = f", and did not respond for the last {self.quiet:.0f} s" if self.quiet >= _SILENCE else ""
+        if self.end is ChildEnd.SIGNALLED:
+            return f"was killed by {_signal_name(self.code)}{doing}{self._signal_sender}"
+        if self.end is ChildEnd.OVERDUE:
+            silent = f", and did not respond for the last {self.quiet:.0f} s" if self.quiet >= _SILENCE_SECONDS else ""
             return f"was not finished after {self.seconds:.0f} s{doing}{silent}"
         return {
-            End.STALLED: f"did not respond for {self.quiet:.0f} s{doing}",
-            End.FLOODED: f"answered with over {ANSWER_LINES:,} lines or {ANSWER_LIMIT >> 20} MiB{doing}",
-            End.STOPPED: f"was stopped{doing}",
-            End.NOT_STARTED: f"could not be started: {self.reason}{f' ({LIMITS[self.error]})' if self.error in LIMITS else ''}",
+            ChildEnd.STALLED: f"did not respond for {self.quiet:.0f} s{doing}",
+            ChildEnd.FLOODED: f"answered with over {MAX_ANSWER_LINES:,} lines or {MAX_ANSWER_BYTES >> 20} MiB{doing}",
+            ChildEnd.STOPPED: f"was stopped{doing}",
+            ChildEnd.NOT_STARTED: f"could not be started: {self.reason}{f' ({LIMIT_BY_ERRNO[self.error]})' if self.error in LIMIT_BY_ERRNO else ''}",
         }[self.end]
 
     @property
-    def _killer(self) -> str:
+    def _signal_sender(self) -> str:
         """Who sent the signal, if it is one that comes from outside."""
         if self.code != signal.SIGKILL:
             return ""
@@ -142,7 +142,7 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def end_of(text: str, limit: int) -> str:
+def end_of_text(text: str, limit: int) -> str:
     """The last `limit` characters of a text, without a word cut in two: the rest of a token no longer looks like one."""
     if len(text) <= limit:
         return text
@@ -151,10 +151,10 @@ def end_of(text: str, limit: int) -> str:
     return kept[cut + 1 :]
 
 
-class Tail:
+class StreamTail:
     """The last bytes of a stream of any length."""
 
-    def __init__(self, limit: int = TAIL_LIMIT) -> None:
+    def __init__(self, limit: int = MAX_TAIL_BYTES) -> None:
         self._limit = limit
         self._kept = b""
 
@@ -165,13 +165,13 @@ class Tail:
     def text(self) -> str:
         """What is kept, undecodable bytes escaped."""
         whole = self._kept.decode("utf-8", "backslashreplace")
-        return end_of(whole, self._limit) if len(self._kept) > self._limit else whole
+        return end_of_text(whole, self._limit) if len(self._kept) > self._limit else whole
 
 
-class Lines:
+class AnswerLines:
     """Splits an answer into lines and drops those that are too long. `flooded` once the answer is too long or has too many lines."""
 
-    def __init__(self, limit: float = ANSWER_LIMIT, most: float = ANSWER_LINES) -> None:
+    def __init__(self, limit: float = MAX_ANSWER_BYTES, most: float = MAX_ANSWER_LINES) -> None:
         self._bytes, self._lines = limit, most
         self._rest = b""
         self._dropping = False
@@ -191,30 +191,30 @@ class Lines:
         if self._dropping and whole:
             whole.pop(0)
             self._dropping = False
-        if len(self._rest) > LINE_LIMIT:
+        if len(self._rest) > MAX_LINE_BYTES:
             self._rest, self._dropping = b"", True
-        return [line for line in whole if line and len(line) <= LINE_LIMIT]
+        return [line for line in whole if line and len(line) <= MAX_LINE_BYTES]
 
 
-class Child:
+class RunningChild:
     """A running child. `streams` maps each open descriptor to the method that takes its bytes."""
 
-    def __init__(self, spec: Spec, on_line: Callable[[bytes], None] | None) -> None:
+    def __init__(self, spec: ChildSpec, on_line: Callable[[bytes], None] | None) -> None:
         self.spec = spec
         self.stall = spec.stall
         self._on_line = on_line
-        self._lines = Lines() if spec.keep else Lines(float("inf"), float("inf"))
+        self._lines = AnswerLines() if spec.keep else AnswerLines(float("inf"), float("inf"))
         self._answer: list[bytes] = []
-        self._stdout, self._stderr = Tail(), Tail()
+        self._stdout, self._stderr = StreamTail(), StreamTail()
         self._mark = ""
         self._devices: tuple[int, ...] = ()
-        self._kills = kills()
+        self._kills = memory_kills()
         self.started = self.last_sign = time.monotonic()
         reading, writing = os.pipe()
         with contextlib.suppress(OSError):  # a user's pipes have a budget; one of the usual size works, a child may only wait for us
-            fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
+            fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         try:
-            confined = start([part.replace(ANSWER, str(writing)) for part in spec.argv], spec.environment, writing)
+            confined = start_confined([part.replace(ANSWER_PLACEHOLDER, str(writing)) for part in spec.argv], spec.environment, writing)
         except BaseException:
             os.close(reading)
             raise
@@ -241,10 +241,10 @@ class Child:
     def _take_answer(self, data: bytes) -> None:
         self.last_sign = time.monotonic()
         for line in self._lines.add(data):
-            if line[0] == MARK:
+            if line[0] == MARK_BYTE:
                 what, *devices = line[1:].split(b"\t")
                 self._mark = what.decode("utf-8", "backslashreplace")
-                self._devices = tuple(int(device) for device in devices if device.isdigit() and len(device) <= _DIGITS)
+                self._devices = tuple(int(device) for device in devices if device.isdigit() and len(device) <= _MAX_DIGITS)
             elif self.spec.keep:
                 self._answer.append(line)
             if self._on_line:
@@ -264,10 +264,10 @@ class Child:
         self.streams[descriptor](data)
         return True
 
-    def drain(self) -> None:
+    def read_rest(self) -> None:
         """Read what an ended child left in its pipes, even if others still hold them open."""
         for descriptor in list(self.streams):
-            for _ in range(_PIPE_READS):
+            for _ in range(_MAX_PIPE_READS):
                 if not self.read(descriptor):
                     break
 
@@ -286,20 +286,20 @@ class Child:
         except (OSError, IndexError):
             return ""
 
-    def outcome(self, end: End | None, *, stuck: bool = False) -> Outcome:
+    def outcome(self, end: ChildEnd | None, *, stuck: bool = False) -> ChildOutcome:
         """Close its pipes and return what it left, after its end."""
         now = time.monotonic()
-        self.drain()
+        self.read_rest()
         for pipe in self._pipes:
             pipe.close()
         os.close(self._reading)
         os.close(self._lifeline)
         status = self.process.returncode
         code = abs(status) if status is not None else 0
-        return Outcome(
+        return ChildOutcome(
             name=self.spec.name,
             pid=self.process.pid,
-            end=end or (End.SIGNALLED if status is not None and status < 0 else End.EXITED),
+            end=end or (ChildEnd.SIGNALLED if status is not None and status < 0 else ChildEnd.EXITED),
             code=code,
             lines=tuple(self._answer),
             mark=self._mark,
@@ -309,5 +309,5 @@ class Child:
             seconds=now - self.started,
             quiet=now - self.last_sign,
             stuck=stuck,
-            memory_kills=risen(self._kills, kills()) if end is None and code else None,
+            memory_kills=kills_since(self._kills, memory_kills()) if end is None and code else None,
         )

@@ -26,7 +26,7 @@ _PR_CAPBSET_DROP = 24
 _CAP_MKNOD = 27
 
 
-class Confined(msgspec.Struct, frozen=True):
+class ConfinedProgram(msgspec.Struct, frozen=True):
     """A started program."""
 
     process: subprocess.Popen[bytes]
@@ -34,14 +34,14 @@ class Confined(msgspec.Struct, frozen=True):
     """When this descriptor is closed, at the latest when we end in any way, the kernel kills the program."""
 
 
-def start(argv: Sequence[str], environment: Mapping[str, str] | None, answer: int) -> Confined:
+def start_confined(argv: Sequence[str], environment: Mapping[str, str] | None, answer: int) -> ConfinedProgram:
     """Start a program that inherits the descriptor `answer` and its standard ones. Raises what Popen raises."""
-    results: list[Confined | Exception] = []
+    results: list[ConfinedProgram | Exception] = []
 
     def give_up_rights_and_start() -> None:
         ctypes.CDLL(None).prctl(_PR_CAPBSET_DROP, _CAP_MKNOD)
         try:
-            results.append(_start(argv, environment, answer))
+            results.append(_start_program(argv, environment, answer))
         except Exception as error:  # noqa: BLE001 -- raised below, where the caller is
             results.append(error)
 
@@ -58,10 +58,10 @@ def start(argv: Sequence[str], environment: Mapping[str, str] | None, answer: in
     return result
 
 
-def _start(argv: Sequence[str], environment: Mapping[str, str] | None, answer: int) -> Confined:
+def _start_program(argv: Sequence[str], environment: Mapping[str, str] | None, answer: int) -> ConfinedProgram:
     held, lifeline = os.pipe()
     try:
-        with _no_core_file(), _nothing() as nothing:
+        with _no_core_file(), _empty_input() as nothing:
             process = subprocess.Popen(
                 argv,
                 stdin=nothing,
@@ -78,11 +78,11 @@ def _start(argv: Sequence[str], environment: Mapping[str, str] | None, answer: i
         raise
     finally:
         os.close(held)
-    return Confined(process, lifeline)
+    return ConfinedProgram(process, lifeline)
 
 
 @contextmanager
-def _nothing() -> Iterator[int]:
+def _empty_input() -> Iterator[int]:
     """Yield a descriptor with nothing to read. /dev/null may be missing in a chroot."""
     reading, writing = os.pipe()
     os.close(writing)

@@ -6,7 +6,7 @@ import errno
 import os
 from typing import Final
 
-LIMITS: Final = {
+LIMIT_BY_ERRNO: Final = {
     errno.EAGAIN: "ulimit -u, or pids.max of the cgroup",
     errno.EMFILE: "ulimit -n",
     errno.ENFILE: "the sysctl fs.file-max",
@@ -16,6 +16,6 @@ LIMITS: Final = {
 """The errors that name such a limit (fork(2), execve(2), pipe(2), pthread_create(3)), and where it is set."""
 
 
-def names_limit(text: str) -> bool:
+def has_limit_message(text: str) -> bool:
     """Return whether a program's output has the message of such an error."""
-    return any(message in text for message in map(os.strerror, LIMITS))
+    return any(message in text for message in map(os.strerror, LIMIT_BY_ERRNO))

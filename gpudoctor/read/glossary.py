@@ -9,7 +9,7 @@ from typing import Final
 from gpudoctor.expressions import expression
 from gpudoctor.signatures.phrases import SHOWS
 
-_WORDS: Final = {
+_WORDS_BY_ENGLISH: Final = {
     # German; Spanish, Portuguese and Italian; French; Russian; Polish
     "driver": "treiber treibers controlador pilote pilotes драйвер драйвера драйвером драйверы sterownik sterownika",
     "driver version": "treiberversion",
@@ -32,7 +32,7 @@ _WORDS: Final = {
     "shows": SHOWS,
 }
 """English words, and how other languages write them."""
-_SIGNS: Final = {
+_SIGNS_BY_ENGLISH: Final = {
     # Chinese, simplified and traditional; Japanese; Korean
     "driver": "驱动程序 驱动 驅動程式 驅動 ドライバー ドライバ 드라이버",
     "GPU memory": "显存 顯存 显卡内存 グラボのメモリ",
@@ -65,21 +65,21 @@ _SIGNS: Final = {
     "is": "是 为 為",
 }
 """The same for writing without spaces between words; of signs with the same beginning the longest stands first."""
-_BY_WORD: Final = {word: english for english, words in _WORDS.items() for word in words.split()}
-_BY_SIGN: Final = tuple((sign, english) for english, signs in _SIGNS.items() for sign in signs.split())
-_WORD: Final = expression(r"(?<![\w.'/@-])[^\W\d_]+(?:'[^\W\d_]+)?(?![\w'-])")
+_ENGLISH_BY_WORD: Final = {word: english for english, words in _WORDS_BY_ENGLISH.items() for word in words.split()}
+_ENGLISH_BY_SIGN: Final = tuple((sign, english) for english, signs in _SIGNS_BY_ENGLISH.items() for sign in signs.split())
+_WORD_FORM: Final = expression(r"(?<![\w.'/@-])[^\W\d_]+(?:'[^\W\d_]+)?(?![\w'-])")
 
 
 @functools.lru_cache(maxsize=1 << 13)
-def in_english(sentence: str) -> str:
+def english_sentence(sentence: str) -> str:
     """Return a sentence with the words in English that readers of sentences look for."""
     if not sentence.isascii():
-        for sign, english in _BY_SIGN:
+        for sign, english in _ENGLISH_BY_SIGN:
             if sign in sentence:
                 sentence = " ".join(sentence.replace(sign, f" {english} ").split())
-    return _WORD.sub(_translated, sentence)
+    return _WORD_FORM.sub(_english_word, sentence)
 
 
-def _translated(found: re.Match[str]) -> str:
+def _english_word(found: re.Match[str]) -> str:
     word = found[0]
-    return word if word.isupper() and len(word) > 1 else _BY_WORD.get(word.lower(), word)  # the MIT licence is not German
+    return word if word.isupper() and len(word) > 1 else _ENGLISH_BY_WORD.get(word.lower(), word)  # the MIT licence is not German

@@ -7,7 +7,7 @@ import enum
 import msgspec
 
 
-class Rank(enum.IntEnum):
+class Directness(enum.IntEnum):
     """How directly a text states a fact. Of two statements the more direct one is used."""
 
     PROSE = 1
@@ -44,7 +44,7 @@ class Statement(msgspec.Struct, frozen=True):
     value: str
     reader: str
     line: int
-    rank: Rank
+    rank: Directness
     file: str = ""
     """As of a Line."""
 

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import re
 
-from gpudoctor.redact.pseudonyms import KINDS
+from gpudoctor.redact.pseudonyms import KIND_NAMES
 
-_LONGEST = 1 << 16
+_MAX_COMMAND = 1 << 16
 """Characters; nobody pastes a longer command."""
-_HOME, _USER = '"$HOME"', '"$USER"'
+_HOME_VARIABLE, _USER_VARIABLE = '"$HOME"', '"$USER"'
 _QUOTED_HOME = r"'~/(?=[^']*')"
 _HOME_ITSELF = r"'~'"
 _BARE_HOME = r"(?<![\w/.~$\"'-])~(?=/|$|[\s:;\"])"
-_WITHIN_QUOTES = r"'([^'~]*/)~(/[^'~]*)'"
-_WITHIN = r"(?<=/)~(?=/|$|[\s:;])"
-_PLACEHOLDER = rf"<({KINDS})(-\d{{1,9}})?>"
+_HOME_IN_QUOTES = r"'([^'~]*/)~(/[^'~]*)'"
+_HOME_IN_PATH = r"(?<=/)~(?=/|$|[\s:;])"
+_PLACEHOLDER_FORM = rf"<({KIND_NAMES})(-\d{{1,9}})?>"
 
 
-def runnable(command: str) -> str:
+def runnable_command(command: str) -> str:
     """`command` with the home folder as "$HOME", a user's name in a path as "$USER", and other removed names as placeholders."""
-    if "~" in command and len(command) <= _LONGEST:
-        command = re.sub(_HOME_ITSELF, _HOME, re.sub(_QUOTED_HOME, f"{_HOME}/'", command))
-        command = re.sub(_BARE_HOME, _HOME, command)
-        command = re.sub(_WITHIN, _USER, re.sub(_WITHIN_QUOTES, rf"'\1'{_USER}'\2'", command))
+    if "~" in command and len(command) <= _MAX_COMMAND:
+        command = re.sub(_HOME_ITSELF, _HOME_VARIABLE, re.sub(_QUOTED_HOME, f"{_HOME_VARIABLE}/'", command))
+        command = re.sub(_BARE_HOME, _HOME_VARIABLE, command)
+        command = re.sub(_HOME_IN_PATH, _USER_VARIABLE, re.sub(_HOME_IN_QUOTES, rf"'\1'{_USER_VARIABLE}'\2'", command))
     return (
-        re.sub(_PLACEHOLDER, lambda match: f"{match[1]}{match[2] or ''}".upper().replace("-", ""), command) if "<" in command else command
+        re.sub(_PLACEHOLDER_FORM, lambda match: f"{match[1]}{match[2] or ''}".upper().replace("-", ""), command)
+        if "<" in command
+        else command
     )

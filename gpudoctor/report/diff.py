@@ -9,7 +9,7 @@ import msgspec
 from gpudoctor.report.model import Tool
 from gpudoctor.schema_fields import FORM, means
 
-Kind = Annotated[str, means("Open: what happened from the first report to the second.", "appeared", "gone", "changed")]
+ChangeKind = Annotated[str, means("Open: what happened from the first report to the second.", "appeared", "gone", "changed")]
 
 
 class Examined(msgspec.Struct, frozen=True):
@@ -23,7 +23,7 @@ class Examined(msgspec.Struct, frozen=True):
 class CauseChange(msgspec.Struct, frozen=True):
     """A finding that only one report has, or that is worse or milder in one."""
 
-    kind: Kind
+    kind: ChangeKind
     id: Annotated[str, means("The finding's id, the same in both reports.", "GD203:torch")]
     name: Annotated[str, means("The rule.", "driver-too-old")]
     before: Annotated[str, means("Its severity in the first report; empty: not found.", "error")]
@@ -36,7 +36,7 @@ class FactChange(msgspec.Struct, frozen=True):
     """One fact that differs, in words."""
 
     path: Annotated[str, means("Its field in the snapshot, as --ignore takes it.", "nvml.gpus.0000:1f:00.0.link_width")]
-    kind: Kind
+    kind: ChangeKind
     subject: Annotated[str, means("What it is about; empty: the machine.", "GPU 3 (0000:1f:00.0)", "libcudnn.so.9")]
     what: Annotated[str, means("The fact; empty if the subject itself changed.", "PCIe link")]
     before: Annotated[str, means("Empty: not there.", "x16")]

@@ -12,17 +12,17 @@ import msgspec
 from gpudoctor.derive.gpu_support import GpuSupport
 from gpudoctor.matrix import Source
 from gpudoctor.report.build import TOOL
+from gpudoctor.report.lazy_sequence import LazySequence
 from gpudoctor.report.model import Code, DomainWord, Name, RungWord, SeverityWord, Tool
-from gpudoctor.report.streamed import Streamed
 from gpudoctor.schema_fields import FORM, means
-from gpudoctor.snapshot import NOT_ASKED, Framework, Libraries, Missing, ScriptFolder, readable
+from gpudoctor.snapshot import NOT_ASKED, Framework, Libraries, Missing, ScriptFolder, printable_text
 from gpudoctor.snapshot.xray import EnvironmentXray, File, FilesXray
 
-_INVISIBLE = re.compile(r"[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_INVISIBLE_CHARACTERS = re.compile(r"[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 """Controls, and characters that change the direction of a text or cannot be seen; a terminal that shows the JSON would obey them."""
 
-_PIECE: Final = 1 << 16
-_ITEMS: Final = 100
+_PIECE_BYTES: Final = 1 << 16
+_ITEMS_AT_ONCE: Final = 100
 """Items of a long list that are encoded together."""
 
 
@@ -111,23 +111,23 @@ class XrayDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     files: Annotated[tuple[File, ...], means("The files that were named.")] = ()
 
 
-def xray(seen: EnvironmentXray | FilesXray) -> bytes:
+def encode_xray(seen: EnvironmentXray | FilesXray) -> bytes:
     """`seen` as JSON, one document, ending with a newline."""
     if isinstance(seen, FilesXray):
-        return encode(XrayDocument(schema=XRAY, python=seen.python, files=seen.files))
+        return encode_document(XrayDocument(schema=XRAY_SCHEMA, python=seen.python, files=seen.files))
     named = {name: getattr(seen, name) for name in ("python", "why", "frameworks", "libraries", "script_folder")}
-    return encode(XrayDocument(schema=XRAY, **named))
+    return encode_document(XrayDocument(schema=XRAY_SCHEMA, **named))
 
 
-XRAY: Final = "gpudoctor.xray/1"
+XRAY_SCHEMA: Final = "gpudoctor.xray/1"
 
 
-def error(kind: str, message: str, exit_code: int) -> bytes:
+def encode_error(kind: str, message: str, exit_code: int) -> bytes:
     """The error document."""
-    return encode(ErrorDocument(tool=TOOL, exit_code=exit_code, error=Trouble(kind, readable(message))))
+    return encode_document(ErrorDocument(tool=TOOL, exit_code=exit_code, error=Trouble(kind, printable_text(message))))
 
 
-def matrix(
+def encode_matrix(
     subject: str,
     rows: tuple[dict[str, str | int | float | bool | list[str] | None], ...],
     sources: Iterable[Source],
@@ -135,54 +135,54 @@ def matrix(
 ) -> bytes:
     """Return rows of the compatibility tables, their sources, and what supports a GPU."""
     read = tuple(TableSource(source.id, source.title, source.url, source.read) for source in sources)
-    return encode(MatrixDocument(tool=TOOL, subject=subject, rows=rows, sources=read, support=support))
+    return encode_document(MatrixDocument(tool=TOOL, subject=subject, rows=rows, sources=read, support=support))
 
 
-def encode(document: msgspec.Struct | dict[str, Any], indent: int = 2) -> bytes:
+def encode_document(document: msgspec.Struct | dict[str, Any], indent: int = 2) -> bytes:
     """Any document as JSON; without any white space if `indent` is negative."""
-    return _text_of(document, indent) + b"\n"
+    return _json_text(document, indent) + b"\n"
 
 
-def encoded(document: msgspec.Struct) -> Iterator[bytes]:
-    """Yield what `encode` returns, in pieces: the text of 100,000 nodes takes more memory than they do."""
+def encoded_pieces(document: msgspec.Struct) -> Iterator[bytes]:
+    """Yield what `encode_document` returns, in pieces: the text of 100,000 nodes takes more memory than they do."""
     held = bytearray()
-    for piece in _streamed(document, b"\n"):
+    for piece in _value_pieces(document, b"\n"):
         held += piece
-        if len(held) > _PIECE:
+        if len(held) > _PIECE_BYTES:
             yield bytes(held)
             held.clear()
     yield bytes(held + b"\n")
 
 
-def _streamed(value: Any, margin: bytes) -> Iterator[bytes]:
+def _value_pieces(value: Any, margin: bytes) -> Iterator[bytes]:
     """Yield the text of a value; `margin` is the line break and the spaces before what is in it."""
     inner = margin + b"  "
-    if isinstance(value, Streamed):
+    if isinstance(value, LazySequence):
         separator, items = b"[", iter(value)
-        while some := list(islice(items, _ITEMS)):
-            yield separator + _text_of(some, 2)[1:-2].replace(b"\n", margin)
+        while some := list(islice(items, _ITEMS_AT_ONCE)):
+            yield separator + _json_text(some, 2)[1:-2].replace(b"\n", margin)
             separator = b","
         yield margin + b"]" if value else b"[]"
     elif isinstance(value, tuple) and value and isinstance(value[0], msgspec.Struct):
         separator = b"["
         for item in value:
             yield separator + inner
-            yield from _streamed(item, inner)
+            yield from _value_pieces(item, inner)
             separator = b","
         yield margin + b"]"
     elif isinstance(value, msgspec.Struct):
         separator = b"{"
         for name in value.__struct_fields__:
             yield separator + inner + f'"{name}": '.encode()
-            yield from _streamed(getattr(value, name), inner)
+            yield from _value_pieces(getattr(value, name), inner)
             separator = b","
         yield margin + b"}"
     else:
-        yield _text_of(value, 2).replace(b"\n", margin)
+        yield _json_text(value, 2).replace(b"\n", margin)
 
 
-def _text_of(value: Any, indent: int) -> bytes:
+def _json_text(value: Any, indent: int) -> bytes:
     text = msgspec.json.format(msgspec.json.encode(value, enc_hook=tuple), indent=indent)  # a Streamed
     if text.isascii() and b"\x7f" not in text:
         return text
-    return _INVISIBLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text.decode()).encode()
+    return _INVISIBLE_CHARACTERS.sub(lambda found: f"\\u{ord(found[0]):04x}", text.decode()).encode()

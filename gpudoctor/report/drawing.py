@@ -12,11 +12,11 @@ from rich.segment import Segment
 from rich.text import Text
 from rich.theme import Theme
 
-_COMMAND = "cyan"
-_THEME = Theme(
+_COMMAND_COLOUR = "cyan"
+_COLOUR_THEME = Theme(
     {
-        "markdown.code": _COMMAND,
-        "markdown.code_block": _COMMAND,
+        "markdown.code": _COMMAND_COLOUR,
+        "markdown.code_block": _COMMAND_COLOUR,
         "markdown.h1": "bold",
         "markdown.h2": "bold",
         "markdown.h3": "bold",
@@ -27,7 +27,7 @@ _THEME = Theme(
 """Colours for dark and light terminals: no background of our own."""
 
 
-class _Left(Heading):
+class _LeftHeading(Heading):
     """A heading at the left."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -35,21 +35,21 @@ class _Left(Heading):
         yield self.text
 
 
-class _Commands(CodeBlock):
+class _CommandBlock(CodeBlock):
     """A block of commands to paste: indented, never wrapped or cropped."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        style = console.get_style(_COMMAND)
+        style = console.get_style(_COMMAND_COLOUR)
         for line in str(self.text).rstrip().splitlines():
             yield Segment(f"  {line}", style)
             yield Segment.line()
 
 
-class _Page(Markdown):
-    elements = {**Markdown.elements, "heading_open": _Left, "fence": _Commands, "code_block": _Commands}  # noqa: RUF012 -- as its parent has it
+class _MarkdownPage(Markdown):
+    elements = {**Markdown.elements, "heading_open": _LeftHeading, "fence": _CommandBlock, "code_block": _CommandBlock}  # noqa: RUF012 -- as its parent has it
 
 
-def coloured(lines: Iterable[Iterable[tuple[str, str]]], width: int) -> str:
+def coloured_text(lines: Iterable[Iterable[tuple[str, str]]], width: int) -> str:
     """Return lines of styled pieces with colour codes."""
     out = io.StringIO()
     console = _console(out, width)
@@ -58,13 +58,13 @@ def coloured(lines: Iterable[Iterable[tuple[str, str]]], width: int) -> str:
     return out.getvalue()
 
 
-def markdown(text: str, width: int, *, colour: bool = True) -> str:
+def drawn_markdown(text: str, width: int, *, colour: bool = True) -> str:
     """Return Markdown laid out for a terminal: wrapped, with tables in columns; without `colour` also without bold and italics."""
     out = io.StringIO()
-    _console(out, width, colour=colour).print(_Page(text), crop=False)
+    _console(out, width, colour=colour).print(_MarkdownPage(text), crop=False)
     return out.getvalue()
 
 
 def _console(out: io.StringIO, width: int, *, colour: bool = True) -> Console:
     system: Literal["standard"] | None = "standard" if colour else None
-    return Console(file=out, width=width, force_terminal=True, color_system=system, legacy_windows=False, theme=_THEME, _environ={})
+    return Console(file=out, width=width, force_terminal=True, color_system=system, legacy_windows=False, theme=_COLOUR_THEME, _environ={})

@@ -8,17 +8,17 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from gpudoctor.findings import Verdict
-from gpudoctor.findings.naming import counted
 from gpudoctor.findings.summary import FrameworkBuild, Summary
+from gpudoctor.findings.wording import count_with_noun
 from gpudoctor.report.model import Report, Tool
-from gpudoctor.report.page import Look, Page
-from gpudoctor.report.summary import framework, parts
-from gpudoctor.report.words import VERDICTS, Mark
+from gpudoctor.report.page import Page, PageLook
+from gpudoctor.report.summary import framework_text, summary_parts
+from gpudoctor.report.words import VERDICT_MARKS, Mark
 from gpudoctor.schema_fields import FORM, means
 
 NO_FRAMEWORK = "none"
 """The verdict of an environment without a framework."""
-_WITHOUT = Mark("–", "-", "dim", "NO FRAMEWORK")  # noqa: RUF001 -- as reports draw what does not apply
+_NO_FRAMEWORK_MARK = Mark("–", "-", "dim", "NO FRAMEWORK")  # noqa: RUF001 -- as reports draw what does not apply
 
 
 class EnvironmentRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ class EnvironmentsDocument(msgspec.Struct, frozen=True, kw_only=True):
     unlisted: Annotated[int, means("How many more there are.")] = 0
 
 
-def row(made: Report | None, machine: Report, known: dict[str, Any], unproven: Sequence[str] = ()) -> EnvironmentRow:
+def environment_row(made: Report | None, machine: Report, known: dict[str, Any], unproven: Sequence[str] = ()) -> EnvironmentRow:
     """Return the line of an environment. `made` is the report on it, None if its interpreter does not start; `known` is what else is known.
 
     `unproven` is what was not verified there, the most important first.
@@ -67,36 +67,36 @@ def row(made: Report | None, machine: Report, known: dict[str, Any], unproven: S
     return EnvironmentRow(**common, verdict=made.verdict, code=own.code if own else None, why=why)
 
 
-def draw(document: EnvironmentsDocument, look: Look, home: str = "") -> str:
+def draw(document: EnvironmentsDocument, look: PageLook, home: str = "") -> str:
     """Return the environments as text: first those with a framework, then the others. Paths below the folder `home` begin with ~."""
     page = Page(look)
-    mark = VERDICTS[document.verdict]
-    page.parts(parts(document.summary))
+    mark = VERDICT_MARKS[document.verdict]
+    page.parts(summary_parts(document.summary))
     if document.verdict in {Verdict.BROKEN, Verdict.UNKNOWN}:
         lead = f"{page.sign(mark)} {document.code or ''}".rstrip()
         page.paragraph(document.why, f"{lead}  ", lead_style=mark.style, hang=2)
     page.gap()
     shown = [environment for environment in document.environments if environment.verdict != NO_FRAMEWORK]
     for environment in shown:
-        _line(page, environment, home)
+        _draw_environment(page, environment, home)
     if not shown:
         page.paragraph("No environment has a framework.")
     without = [environment for environment in document.environments if environment.verdict == NO_FRAMEWORK]
     if without:
         page.heading("Without a framework")
         for environment in without:
-            _line(page, environment, home)
+            _draw_environment(page, environment, home)
     if document.unlisted:
-        page.paragraph(f"{counted(document.unlisted, 'more environment')} not listed.")
+        page.paragraph(f"{count_with_noun(document.unlisted, 'more environment')} not listed.")
     return page.render()
 
 
-def _line(page: Page, environment: EnvironmentRow, home: str) -> None:
+def _draw_environment(page: Page, environment: EnvironmentRow, home: str) -> None:
     path = f"~{environment.path.removeprefix(home)}" if home and environment.path.startswith(f"{home}/") else environment.path
-    mark = _WITHOUT if environment.verdict == NO_FRAMEWORK else VERDICTS[environment.verdict]
+    mark = _NO_FRAMEWORK_MARK if environment.verdict == NO_FRAMEWORK else VERDICT_MARKS[environment.verdict]
     said = [
         *([f"Python {environment.version}"] if environment.version else []),
-        *map(framework, environment.frameworks),
+        *map(framework_text, environment.frameworks),
         *(["active"] if environment.active else []),
         *([f"Jupyter kernel {', '.join(environment.kernels)}"] if environment.kernels else []),
     ]

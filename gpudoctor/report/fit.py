@@ -7,19 +7,19 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from gpudoctor.derive.cards import suitability
+from gpudoctor.derive.cards import card_suitability
 from gpudoctor.exit_codes import BROKEN, READY, UNKNOWN
-from gpudoctor.fit.accounting import memory
+from gpudoctor.fit.accounting import peak_memory
 from gpudoctor.fit.answer import Answer
-from gpudoctor.fit.asked import Asked
 from gpudoctor.fit.card import Card
 from gpudoctor.fit.model import Model
-from gpudoctor.frameworks import traced_in
+from gpudoctor.fit.run_options import Asked
+from gpudoctor.frameworks import tracing_framework
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.model import Tool
 from gpudoctor.schema_fields import FORM, means
 
-_FORMULA_WITHIN = (
+_FORMULA_ACCURACY = (
     "parameters and FLOPs are exact; activations within 0.5% of a real step, with checkpointing too if the same blocks are recomputed "
     "(Hugging Face transformers keeps up to 10% more)"
 )
@@ -84,7 +84,7 @@ class FitDocument(msgspec.Struct, frozen=True, kw_only=True):
     notes: Annotated[tuple[str, ...], means("What was assumed, in sentences.")]
 
 
-def on_gpu(card: Card, asked: Asked, found: Answer) -> GpuDocument:
+def gpu_document(card: Card, asked: Asked, found: Answer) -> GpuDocument:
     """Return the answer for a GPU with what is known of it."""
     return GpuDocument(
         **msgspec.structs.asdict(found),
@@ -92,7 +92,7 @@ def on_gpu(card: Card, asked: Asked, found: Answer) -> GpuDocument:
         observed=card.observed,
         total_bytes=card.total,
         available_bytes=card.available,
-        suitability=suitability(card),
+        suitability=card_suitability(card),
         note=card.note,
         rule_of_thumb_parameters=max(0, (card.total >> 20) - _SYSTEM_MIB) * (1 << 20) // _RULE_BYTES,
         countable_parameters=card.parameters(asked),
@@ -100,7 +100,7 @@ def on_gpu(card: Card, asked: Asked, found: Answer) -> GpuDocument:
     )
 
 
-def exit_code(answers: Sequence[Answer], *, stated: bool) -> int:
+def exit_code_of_answers(answers: Sequence[Answer], *, stated: bool) -> int:
     """Return 0 if the run fits on every stated GPU, or on one of this machine; 1 if it does not; 3 if that is unknown or there is no GPU."""
     if not answers:
         return UNKNOWN
@@ -110,7 +110,7 @@ def exit_code(answers: Sequence[Answer], *, stated: bool) -> int:
     return BROKEN if (any(one is False for one in fits) if stated else all(one is False for one in fits)) else UNKNOWN
 
 
-def document(
+def fit_document(
     model: Model,
     asked: Asked,
     answers: Sequence[GpuDocument],
@@ -122,32 +122,32 @@ def document(
     """Return the answers as a document."""
     return FitDocument(
         tool=TOOL,
-        exit_code=exit_code(answers, stated=stated),
+        exit_code=exit_code_of_answers(answers, stated=stated),
         model=ModelDocument(
             **{field: getattr(model, field) for field in ModelDocument.__struct_fields__ if field not in {"way", "error"}},
             way="exact" if model.traced_by else "formula",
-            error="an estimate" if _is_another_run(model, asked) else _within(model),
+            error="an estimate" if _is_unverified_run(model, asked) else _count_accuracy(model),
         ),
         run=asked,
         gpus=tuple(answers),
-        needs=None if answers or not model.counted else _needs(model, asked),
+        needs=None if answers or not model.counted else _needs_of_run(model, asked),
         fits_on=fits_on,
         notes=notes,
     )
 
 
-def _needs(model: Model, asked: Asked) -> Needs:
+def _needs_of_run(model: Model, asked: Asked) -> Needs:
     batch = asked.batch or 1
-    needed = memory(model, asked, batch)
+    needed = peak_memory(model, asked, batch)
     return Needs(batch=batch, needed_bytes=needed.total, memory=needed.present, peak=needed.moment)
 
 
-def _is_another_run(model: Model, asked: Asked) -> bool:
+def _is_unverified_run(model: Model, asked: Asked) -> bool:
     """Return whether a run is none of those that were compared with real steps: training, and if traced, of all weights without sharding."""
     other = bool(model.traced_by and (asked.lora or asked.shard))
     return bool(model.assumptions) or asked.precision == "fp8" or asked.infer or other
 
 
-def _within(model: Model) -> str:
+def _count_accuracy(model: Model) -> str:
     """Return how far the way in which a model was counted was from a real step."""
-    return traced_in(model.traced_by).traced_within or _FORMULA_WITHIN
+    return tracing_framework(model.traced_by).traced_within or _FORMULA_ACCURACY

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.findings import FixKind
-from gpudoctor.findings.naming import joined
+from gpudoctor.findings.wording import joined_words
 from gpudoctor.report.groups import GroupedFinding
 from gpudoctor.report.model import Fix
 
-LEADS = {
+LEAD_BY_KIND = {
     FixKind.CHECK.value: "Check",
     FixKind.FIX.value: "Fix",
     FixKind.ELSE.value: "If that fails",
     FixKind.INSTEAD.value: "Or instead",
 }
-_NEEDS = {"root": "root", "reboot": "a reboot", "download": "a download"}
+_NEED_WORDS = {"root": "root", "reboot": "a reboot", "download": "a download"}
 
 
 class FixStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,14 +37,14 @@ class FixStep(msgspec.Struct, frozen=True, kw_only=True):
         return " ".join((f"{self.lead}: {self.title}", *self.commands))
 
 
-def steps(group: GroupedFinding) -> Iterator[FixStep]:
+def fix_steps(group: GroupedFinding) -> Iterator[FixStep]:
     """Yield the fixes of findings that say the same."""
     verified, fixed = {""}, False
     for place, fix in enumerate(group.first.fixes):
         again = fixed and fix.kind == FixKind.FIX
         yield FixStep(
-            lead="Then" if again else LEADS.get(fix.kind, "Fix"),
-            title=_title(fix).removeprefix("Check "),
+            lead="Then" if again else LEAD_BY_KIND.get(fix.kind, "Fix"),
+            title=_fix_title(fix).removeprefix("Check "),
             commands=tuple(filter(None, group.commands(place))),
             verify="" if fix.verify in verified else fix.verify,
             kind=fix.kind,
@@ -53,7 +53,7 @@ def steps(group: GroupedFinding) -> Iterator[FixStep]:
         fixed |= fix.kind == FixKind.FIX
 
 
-def _title(fix: Fix) -> str:
+def _fix_title(fix: Fix) -> str:
     """Return what to do and what it takes, as a sentence that ends with a colon if a command follows."""
-    needs = f" (needs {joined(_NEEDS.get(need, need) for need in fix.needs)})" if fix.needs else ""
+    needs = f" (needs {joined_words(_NEED_WORDS.get(need, need) for need in fix.needs)})" if fix.needs else ""
     return f"{fix.title.rstrip('.')}{needs}{':' if fix.command else '.'}"

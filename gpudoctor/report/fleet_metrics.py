@@ -12,7 +12,7 @@ from typing import NamedTuple
 from gpudoctor.findings import Verdict
 from gpudoctor.report.fleet import Fleet, Links
 
-_HELP = {
+_HELP_TEXTS = {
     "gpudoctor_fleet_info": "Version of gpudoctor that made the diagnosis; always 1.",
     "gpudoctor_fleet_timestamp_seconds": "Time of the newest report, Unix time.",
     "gpudoctor_fleet_exit_code": "Exit code: 0 ready or degraded, 1 broken, 3 unknown.",
@@ -26,11 +26,11 @@ _HELP = {
     "gpudoctor_fleet_bad_links": "Number of nodes and links whose all-reduce is slow or broken.",
     "gpudoctor_fleet_unread_reports": "Number of inputs that could not be read or were not used.",
 }
-_ESCAPED = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
+_LABEL_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 """https://prometheus.io/docs/instrumenting/exposition_formats/#comments-help-text-and-type-information"""
 
 
-class Sample(NamedTuple):
+class MetricSample(NamedTuple):
     """One value of a metric."""
 
     metric: str
@@ -40,50 +40,50 @@ class Sample(NamedTuple):
 
 def render(fleet: Fleet) -> Iterator[str]:
     """Yield the metrics in Prometheus' text format, without timestamps."""
-    for metric, samples in groupby(_samples(fleet), key=lambda sample: sample.metric):
-        yield f"# HELP {metric} {_HELP[metric]}\n# TYPE {metric} gauge\n"
-        yield from (f"{metric}{_labels(sample.labels)} {sample.value:.15g}\n" for sample in samples)
+    for metric, samples in groupby(_fleet_samples(fleet), key=lambda sample: sample.metric):
+        yield f"# HELP {metric} {_HELP_TEXTS[metric]}\n# TYPE {metric} gauge\n"
+        yield from (f"{metric}{_label_text(sample.labels)} {sample.value:.15g}\n" for sample in samples)
 
 
-def _labels(labels: dict[str, str]) -> str:
-    pairs = ",".join(f'{name}="{value.translate(_ESCAPED)}"' for name, value in labels.items())
+def _label_text(labels: dict[str, str]) -> str:
+    pairs = ",".join(f'{name}="{value.translate(_LABEL_ESCAPES)}"' for name, value in labels.items())
     return f"{{{pairs}}}" if pairs else ""
 
 
-def _samples(fleet: Fleet) -> Iterator[Sample]:
-    yield Sample("gpudoctor_fleet_info", {"version": fleet.tool.version}, 1)
+def _fleet_samples(fleet: Fleet) -> Iterator[MetricSample]:
+    yield MetricSample("gpudoctor_fleet_info", {"version": fleet.tool.version}, 1)
     with suppress(ValueError):  # the time comes from a report, which may say anything
         created = datetime.strptime(fleet.created[:19], "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc)
-        yield Sample("gpudoctor_fleet_timestamp_seconds", {}, created.timestamp())
-    yield Sample("gpudoctor_fleet_exit_code", {}, fleet.exit_code)
+        yield MetricSample("gpudoctor_fleet_timestamp_seconds", {}, created.timestamp())
+    yield MetricSample("gpudoctor_fleet_exit_code", {}, fleet.exit_code)
     for verdict in Verdict:
-        yield Sample("gpudoctor_fleet_verdict", {"verdict": verdict.value}, fleet.verdict == verdict.value)
+        yield MetricSample("gpudoctor_fleet_verdict", {"verdict": verdict.value}, fleet.verdict == verdict.value)
     for count in fleet.verdicts:
-        yield Sample("gpudoctor_fleet_nodes", {"verdict": count.verdict}, count.nodes.count)
+        yield MetricSample("gpudoctor_fleet_nodes", {"verdict": count.verdict}, count.nodes.count)
     for node in fleet.nodes:
-        yield Sample("gpudoctor_fleet_node_usable", {"node": node.name}, node.usable)
-    yield from _of_checks(fleet)
+        yield MetricSample("gpudoctor_fleet_node_usable", {"node": node.name}, node.usable)
+    yield from _check_samples(fleet)
     if fleet.links is not None:
-        yield from _of_links(fleet.links)
-    yield Sample("gpudoctor_fleet_unread_reports", {}, len(fleet.unread))
+        yield from _link_samples(fleet.links)
+    yield MetricSample("gpudoctor_fleet_unread_reports", {}, len(fleet.unread))
 
 
-def _of_checks(fleet: Fleet) -> Iterator[Sample]:
+def _check_samples(fleet: Fleet) -> Iterator[MetricSample]:
     for finding in fleet.findings:
         if finding.root:
             labels = {"code": finding.code, "rule": finding.name, "severity": finding.severity}
-            yield Sample("gpudoctor_fleet_finding_nodes", labels, finding.nodes.count)
+            yield MetricSample("gpudoctor_fleet_finding_nodes", labels, finding.nodes.count)
     for drift in fleet.drifts:
         labels = {"fact": drift.path, "hardware": drift.hardware}
-        yield Sample("gpudoctor_fleet_deviating_nodes", labels, sum(deviation.nodes.count for deviation in drift.deviations))
+        yield MetricSample("gpudoctor_fleet_deviating_nodes", labels, sum(deviation.nodes.count for deviation in drift.deviations))
     for figure in fleet.figures:
         if figure.outliers:
-            yield Sample("gpudoctor_fleet_slow_gpus", {"figure": figure.name, "model": figure.model}, figure.outliers)
+            yield MetricSample("gpudoctor_fleet_slow_gpus", {"figure": figure.name, "model": figure.model}, figure.outliers)
 
 
-def _of_links(links: Links) -> Iterator[Sample]:
+def _link_samples(links: Links) -> Iterator[MetricSample]:
     if links.rate is not None:
-        yield Sample("gpudoctor_fleet_all_reduce_bytes_per_second", {"backend": links.backend}, links.rate)
+        yield MetricSample("gpudoctor_fleet_all_reduce_bytes_per_second", {"backend": links.backend}, links.rate)
     kinds = Counter(fault.kind for fault in links.faults)
     for kind in ("broken", "slow"):
-        yield Sample("gpudoctor_fleet_bad_links", {"kind": kind}, kinds[kind])
+        yield MetricSample("gpudoctor_fleet_bad_links", {"kind": kind}, kinds[kind])

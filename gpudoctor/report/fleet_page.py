@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import cast
 
-from gpudoctor.findings.naming import counted
+from gpudoctor.findings.wording import count_with_noun
 from gpudoctor.report import heat_map, templates
-from gpudoctor.report.amounts import amount
-from gpudoctor.report.fixes import LEADS
+from gpudoctor.report.amounts import amount_text
+from gpudoctor.report.fixes import LEAD_BY_KIND
 from gpudoctor.report.fleet import Fleet, Outlier
-from gpudoctor.report.words import VERDICTS, Mark
+from gpudoctor.report.words import VERDICT_MARKS, Mark
 
-_MOST = 1000
+_MAX_ROWS = 1000
 """Rows of a table; the JSON has the others."""
 _LEGEND = (
     ("ready", "ready"),
@@ -30,30 +30,30 @@ _LEGEND = (
 
 def render(fleet: Fleet) -> Iterator[str]:
     """Yield the page in pieces."""
-    rows = heat_map.rows(fleet)
+    rows = heat_map.check_rows(fleet)
     kinds = {piece.kind for row in rows for piece in row.pieces}
     return cast(
         "Iterator[str]",
-        templates.page("fleet.html.jinja").generate(
+        templates.page_template("fleet.html.jinja").generate(
             fleet=fleet,
-            mark=VERDICTS.get(fleet.verdict, Mark("?", "?", "", fleet.verdict.upper())),
-            about=_about(fleet),
+            mark=VERDICT_MARKS.get(fleet.verdict, Mark("?", "?", "", fleet.verdict.upper())),
+            about=_fleet_parts(fleet),
             rows=rows,
-            ticks=heat_map.ticks(fleet),
+            ticks=heat_map.node_ticks(fleet),
             legend=[(words, key) for words, *alike in _LEGEND if (key := next((kind for kind in alike if kind in kinds | {"ready"}), ""))],
             width=heat_map.WIDTH,
             height=heat_map.HEIGHT,
-            slow=_by_gpu(fleet.outliers[:_MOST]),
-            left_out=list(islice((node for node in fleet.nodes if not node.usable), _MOST)),
-            leads=LEADS,
-            few=lambda rows: rows[:_MOST],
-            amount=amount,
-            counted=counted,
+            slow=_outliers_by_gpu(fleet.outliers[:_MAX_ROWS]),
+            left_out=list(islice((node for node in fleet.nodes if not node.usable), _MAX_ROWS)),
+            leads=LEAD_BY_KIND,
+            few=lambda rows: rows[:_MAX_ROWS],
+            amount=amount_text,
+            counted=count_with_noun,
         ),
     )
 
 
-def _about(fleet: Fleet) -> list[str]:
+def _fleet_parts(fleet: Fleet) -> list[str]:
     """Return what the fleet is, in short parts."""
     verdicts = [f"{count.nodes.count:,} {count.verdict.replace('-', ' ')}" for count in fleet.verdicts]
     return [
@@ -63,7 +63,7 @@ def _about(fleet: Fleet) -> list[str]:
     ]
 
 
-def _by_gpu(outliers: Iterable[Outlier]) -> list[list[Outlier]]:
+def _outliers_by_gpu(outliers: Iterable[Outlier]) -> list[list[Outlier]]:
     """Return the figures of each GPU together, the worst GPU first."""
     found: dict[tuple[str, str], list[Outlier]] = defaultdict(list)
     for outlier in outliers:

@@ -7,34 +7,34 @@ import string
 from collections.abc import Iterable
 
 from gpudoctor.report.fleet import Nodes
-from gpudoctor.report.fleet_nodes import is_plain
+from gpudoctor.report.fleet_nodes import is_plain_name
 
-_NUMBER = re.compile(r"0*(\d+)")
+_NUMBER_FORM = re.compile(r"0*(\d+)")
 _BESIDE_DIGITS = f"{string.ascii_letters}._-"
 """The other characters of a plain name."""
 
 
-def nodes(names: Iterable[str]) -> Nodes:
+def nodes_of_names(names: Iterable[str]) -> Nodes:
     """Return nodes in natural order, with their hostlist."""
-    ordered = tuple(sorted(names, key=natural))
-    return Nodes(len(ordered), folded(ordered), ordered)
+    ordered = tuple(sorted(names, key=natural_sort_key))
+    return Nodes(len(ordered), folded_hostlist(ordered), ordered)
 
 
-def natural(name: str) -> str:
+def natural_sort_key(name: str) -> str:
     """Return what sorts gpu9 before gpu10: each number follows the number of its digits."""
-    return f"{_NUMBER.sub(lambda found: f'{len(found[1]):03}{found[1]}', name)} {name}"
+    return f"{_NUMBER_FORM.sub(lambda found: f'{len(found[1]):03}{found[1]}', name)} {name}"
 
 
-def folded(names: Iterable[str]) -> str:
+def folded_hostlist(names: Iterable[str]) -> str:
     """Return names in natural order as a hostlist. A name that no hostlist can hold stands in quotes at its end."""
     groups: dict[tuple[str, str], _Ranges] = {}
     single: list[str] = []
     quoted: list[str] = []
     for name in names:
-        if not is_plain(name):
+        if not is_plain_name(name):
             quoted.append(f'"{name}"')
             continue
-        head, number, tail = _at_the_last_number(name)
+        head, number, tail = _split_at_number(name)
         if number:
             groups.setdefault((head, tail), _Ranges()).add(number)
         else:
@@ -67,7 +67,7 @@ class _Ranges:
         return f"[{said}]" if {"-", ","} & set(said) else said
 
 
-def _at_the_last_number(name: str) -> tuple[str, str, str]:
+def _split_at_number(name: str) -> tuple[str, str, str]:
     """Return what is before the last number of a plain name, the number ("" if there is none), and what follows."""
     until = name.rstrip(_BESIDE_DIGITS)
     head = until.rstrip(string.digits)

@@ -11,12 +11,12 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring  # nosec
 
 from gpudoctor.findings import Severity
 from gpudoctor.report import oneline
-from gpudoctor.report.fixes import steps
+from gpudoctor.report.fixes import fix_steps
 from gpudoctor.report.groups import GroupedFinding
 from gpudoctor.report.model import CouldNotTell, Finding, Report, Subject
-from gpudoctor.report.words import printable
+from gpudoctor.report.words import printable_text
 
-_COUNTED = ("failures", "errors", "skipped")
+_COUNTED_TAGS = ("failures", "errors", "skipped")
 
 
 def render(report: Report) -> bytes:
@@ -28,18 +28,18 @@ def render(report: Report) -> bytes:
     _add_properties(suite, report)
     _add_findings(suite, report)
     for passed in report.passed:
-        _case(suite, passed.code, passed.name, passed.subject)
+        _add_test_case(suite, passed.code, passed.name, passed.subject)
     for untold in report.could_not_tell:
         if not any(finding.code == untold.code and finding.subject == untold.subject for finding in report.findings):
             _add_not_checked(suite, untold)
     for skipped in report.skipped:
-        case = _case(suite, skipped.code, skipped.name, Subject("rule", ""))
-        _say(case, "skipped", skipped.reason or "left out with --skip")
+        case = _add_test_case(suite, skipped.code, skipped.name, Subject("rule", ""))
+        _add_result(case, "skipped", skipped.reason or "left out with --skip")
     if not report.exit_code or not any(suite.find(f".//{tag}") is not None for tag in ("failure", "error")):
         _add_verdict(suite, report)
-    for name, tag in (("tests", "testcase"), *zip(_COUNTED, ("failure", "error", "skipped"), strict=True)):
+    for name, tag in (("tests", "testcase"), *zip(_COUNTED_TAGS, ("failure", "error", "skipped"), strict=True)):
         suite.set(name, str(sum(1 for _ in suite.iter(tag))))
-    _clean(suite)
+    _escape_attributes(suite)
     whole = Element("testsuites")
     whole.append(suite)
     indent(whole)
@@ -62,9 +62,9 @@ def _add_verdict(suite: Element, report: Report) -> None:
     """Add the case that is red where no other case is and the exit code is not 0."""
     case = SubElement(suite, "testcase", classname="gpudoctor", name="verdict", time="0")
     if report.exit_code:
-        _say(case, "failure", oneline.render(report), kind=report.verdict, more=(report.because, report.proved_to.text))
+        _add_result(case, "failure", oneline.render(report), kind=report.verdict, more=(report.because, report.proved_to.text))
     else:
-        _say(case, "system-out", "", more=(oneline.render(report),))
+        _add_result(case, "system-out", "", more=(oneline.render(report),))
 
 
 def _add_findings(suite: Element, report: Report) -> None:
@@ -72,27 +72,27 @@ def _add_findings(suite: Element, report: Report) -> None:
     for finding in report.findings:
         cases.setdefault((finding.code, finding.subject), []).append(finding)
     for (code, subject), findings in cases.items():
-        _add_case(_case(suite, code, findings[0].name, subject), findings, Severity(report.policy.fail_on))
+        _add_case(_add_test_case(suite, code, findings[0].name, subject), findings, Severity(report.policy.fail_on))
 
 
 def _add_case(case: Element, findings: list[Finding], fail_on: Severity) -> None:
     """Say in a test case what was found: a failure if a root cause counts, skipped if all that counts follows from another finding."""
     counting = [finding for finding in findings if Severity(finding.severity) >= fail_on]
     roots = [finding for finding in counting if not finding.because_of]
-    details = [line for finding in findings for line in _lines(finding)]
+    details = [line for finding in findings for line in _finding_lines(finding)]
     if roots:
-        _say(case, "failure", roots[0].message, kind=roots[0].severity, more=details)
+        _add_result(case, "failure", roots[0].message, kind=roots[0].severity, more=details)
     elif counting:
-        _say(case, "skipped", f"explained by {', '.join(counting[0].because_of)}: {counting[0].message}", more=details)
+        _add_result(case, "skipped", f"explained by {', '.join(counting[0].because_of)}: {counting[0].message}", more=details)
     else:
-        _say(case, "system-out", "", more=details)
+        _add_result(case, "system-out", "", more=details)
 
 
-def _lines(finding: Finding) -> Iterable[str]:
+def _finding_lines(finding: Finding) -> Iterable[str]:
     yield f"{finding.severity}: {finding.message}"
     for seen in finding.evidence:
         yield f"Evidence: {seen.what} = {seen.value}" + (f" [{seen.where}]" if seen.where else "")
-    for step in steps(GroupedFinding((finding,))):
+    for step in fix_steps(GroupedFinding((finding,))):
         yield step.line
         if step.verify:
             yield f"Verify: {step.verify}"
@@ -103,29 +103,29 @@ def _lines(finding: Finding) -> Iterable[str]:
 
 
 def _add_not_checked(suite: Element, untold: CouldNotTell) -> None:
-    case = _case(suite, untold.code, untold.name, untold.subject)
+    case = _add_test_case(suite, untold.code, untold.name, untold.subject)
     if untold.kind == "crashed":
-        _say(case, "error", untold.reason, kind="crashed")
+        _add_result(case, "error", untold.reason, kind="crashed")
     else:
         why = f" (because of {', '.join(untold.because_of)})" if untold.because_of else ""
-        _say(case, "skipped", f"not checked: {untold.reason}{why}")
+        _add_result(case, "skipped", f"not checked: {untold.reason}{why}")
 
 
-def _case(suite: Element, code: str, name: str, subject: Subject) -> Element:
+def _add_test_case(suite: Element, code: str, name: str, subject: Subject) -> Element:
     about = f" [{subject.key}]" if subject.key else ""
     return SubElement(suite, "testcase", classname=f"gpudoctor.{subject.kind}", name=f"{code} {name}{about}", time="0")
 
 
-def _say(case: Element, tag: str, message: str, *, kind: str = "", more: Iterable[str] = ()) -> None:
+def _add_result(case: Element, tag: str, message: str, *, kind: str = "", more: Iterable[str] = ()) -> None:
     said = SubElement(case, tag)
     if message:
         said.set("message", message)
     if kind:
         said.set("type", kind)
-    said.text = "\n".join(printable(line, plain=False) for line in more if line) or None
+    said.text = "\n".join(printable_text(line, plain=False) for line in more if line) or None
 
 
-def _clean(suite: Element) -> None:
+def _escape_attributes(suite: Element) -> None:
     """Escape in all attributes what XML cannot hold, even escaped in its own way, and what would steer a terminal."""
     for element in suite.iter():
-        element.attrib.update({name: printable(value, plain=False) for name, value in element.attrib.items()})
+        element.attrib.update({name: printable_text(value, plain=False) for name, value in element.attrib.items()})

@@ -6,7 +6,7 @@ import posixpath
 import string
 from collections.abc import Iterable
 
-from gpudoctor.report.page import Look, Page
+from gpudoctor.report.page import Page, PageLook
 from gpudoctor.snapshot import (
     Cause,
     Extension,
@@ -23,7 +23,7 @@ from gpudoctor.snapshot import (
 )
 from gpudoctor.snapshot.xray import EnvironmentXray, File, FilesXray
 
-_LEGEND = {
+_MARK_MEANINGS = {
     "!!": "missing or damaged, and the framework needs it to use the GPU",
     "!": "missing or damaged, but only some features need it",
     "shadows": "also on the loader's path, but found later, so not loaded",
@@ -31,11 +31,11 @@ _LEGEND = {
     "kernels": "GPU code: sm_80 is machine code for compute capability 8.0, compute_90 is PTX that the driver compiles for 9.0 and newer",
 }
 """What the marks and words of a page mean; a page explains those that it has."""
-_LONG = 24
+_MIN_LONG_FOLDER = 24
 """Letters of a folder that are worth a letter of their own."""
 
 
-def environment(seen: EnvironmentXray, look: Look) -> str:
+def environment_page(seen: EnvironmentXray, look: PageLook) -> str:
     """Return the page of an environment: each framework's libraries, with file, package and the reason why it is this file."""
     page = Page(look)
     page.paragraph(f"Libraries that {seen.python} would load", style="bold", hang=2)
@@ -46,19 +46,19 @@ def environment(seen: EnvironmentXray, look: Look) -> str:
         return page.render()
     if seen.libraries.preloaded:
         page.paragraph(f"LD_PRELOAD loads first: {', '.join(seen.libraries.preloaded)}", hang=2)
-    short = _Shortener(seen)
+    short = _FolderShortener(seen)
     for framework in seen.libraries.frameworks:
-        _framework(page, framework, next((known for known in seen.frameworks if known.name == framework.framework), None), short)
+        _draw_framework(page, framework, next((known for known in seen.frameworks if known.name == framework.framework), None), short)
     if seen.libraries.extensions:
         page.heading("Extensions")
         for extension in seen.libraries.extensions:
-            _extension(page, extension, short)
-    _legend(page, _marks(seen.libraries))
+            _draw_extension(page, extension, short)
+    _draw_legend(page, _used_marks(seen.libraries))
     short.legend(page)
     return page.render()
 
 
-def _marks(libraries: Libraries) -> set[str]:
+def _used_marks(libraries: Libraries) -> set[str]:
     """Return the marks and words that the page of these libraries has."""
     uses = [use for framework in libraries.frameworks if not isinstance(framework.uses, Missing) for use in framework.uses]
     lost = {"!!" if use.vital else "!" for use in uses if isinstance(use.file, Missing)}
@@ -67,20 +67,20 @@ def _marks(libraries: Libraries) -> set[str]:
     return lost | broken | {word for word, is_there in said.items() if is_there}
 
 
-def _legend(page: Page, words: set[str]) -> None:
+def _draw_legend(page: Page, words: set[str]) -> None:
     if words:
         page.heading("Legend")
-    for word, meaning in _LEGEND.items():
+    for word, meaning in _MARK_MEANINGS.items():
         if word in words:
             page.paragraph(meaning, f"{word:<9}", indent=2, hang=9, lead_style="bold")
 
 
-class _Shortener:
+class _FolderShortener:
     """Replaces long folders that occur often with a letter; the legend explains it."""
 
     def __init__(self, seen: EnvironmentXray) -> None:
         places = [str(framework.location).rpartition("/")[0] for framework in seen.frameworks if isinstance(framework.location, str)]
-        long = [place for place in dict.fromkeys(places) if len(place) > _LONG]
+        long = [place for place in dict.fromkeys(places) if len(place) > _MIN_LONG_FOLDER]
         self._names = {place: f"<{letter}>" for place, letter in zip(long, string.ascii_uppercase, strict=False)}
 
     def path(self, path: str) -> str:
@@ -97,7 +97,7 @@ class _Shortener:
             page.paragraph(place, f"{name:<9}", indent=2, hang=9, lead_style="bold")
 
 
-def code(found: GpuCode | Missing | None) -> str:
+def code_text(found: GpuCode | Missing | None) -> str:
     """Return the architectures in short: sm_75 80 86 + compute_90."""
     if not isinstance(found, GpuCode):
         return "none" if found is None or found.cause is Cause.ABSENT else f"not known ({found.reason})"
@@ -107,7 +107,7 @@ def code(found: GpuCode | Missing | None) -> str:
     return (" + ".join(parts) or "none") + few
 
 
-def _framework(page: Page, libraries: FrameworkLibraries, known: Framework | None, short: _Shortener) -> None:
+def _draw_framework(page: Page, libraries: FrameworkLibraries, known: Framework | None, short: _FolderShortener) -> None:
     said = [libraries.framework]
     if known is not None and isinstance(known.version, Fact):
         said.append(known.version.value)
@@ -118,7 +118,7 @@ def _framework(page: Page, libraries: FrameworkLibraries, known: Framework | Non
     ] if known is not None else []  # fmt: skip
     page.heading(" ".join(said) + (f" ({', '.join(built)})" if built else ""))
     where = f", in {short.path(libraries.code_where)}" if libraries.code_where else ""
-    page.paragraph(f"kernels: {code(libraries.code)}{where}", indent=2, hang=2)
+    page.paragraph(f"kernels: {code_text(libraries.code)}{where}", indent=2, hang=2)
     for damage in libraries.broken:
         page.paragraph(f"{short.path(damage.path)}: {damage.why}; the import fails", "!! ", lead_style="bold red", indent=0, hang=5)
     if isinstance(libraries.uses, Missing):
@@ -126,18 +126,18 @@ def _framework(page: Page, libraries: FrameworkLibraries, known: Framework | Non
         return
     width = max((len(use.wanted) for use in libraries.uses), default=0) + 2
     for use in libraries.uses:
-        _use(page, use, width, short)
+        _draw_use(page, use, width, short)
     if libraries.also_loaded:
         page.paragraph(
             f"also loaded, although nothing here needs them: {', '.join(map(short.path, libraries.also_loaded))}", indent=2, hang=2
         )
 
 
-def _use(page: Page, use: LibraryUse, width: int, short: _Shortener) -> None:
+def _draw_use(page: Page, use: LibraryUse, width: int, short: _FolderShortener) -> None:
     lost = isinstance(use.file, Missing)
     mark, style = ("!!", "bold red") if lost and use.vital else ("! ", "yellow") if lost else ("  ", "")
     asker = use.asked_by.rpartition("/")[2]
-    page.cells([(mark, 3, style), (use.wanted, width, style), (_version_or_fault(use), 0, "")])
+    page.cells([(mark, 3, style), (use.wanted, width, style), (_version_or_fault_text(use), 0, "")])
     if use.damaged:
         page.paragraph(f"{short.path(use.damaged[0].path)}: {use.damaged[0].why}", indent=8, hang=2)
         page.paragraph(f"needed by {asker}", indent=8, hang=2)
@@ -149,15 +149,15 @@ def _use(page: Page, use: LibraryUse, width: int, short: _Shortener) -> None:
         page.paragraph(f"{short.path(use.file.path)}{owner}", indent=8, hang=2)
         page.paragraph(f"found: {use.why}, needed by {asker}", indent=8, hang=2)
         if isinstance(use.file.code, GpuCode):
-            page.paragraph(f"kernels: {code(use.file.code)}", indent=8, hang=2)
-    _others(page, "shadows", use.shadows, short)
+            page.paragraph(f"kernels: {code_text(use.file.code)}", indent=8, hang=2)
+    _draw_other_copies(page, "shadows", use.shadows, short)
     if not use.damaged:
-        _others(page, "refused", use.refused, short)
+        _draw_other_copies(page, "refused", use.refused, short)
     if lost:
-        _others(page, "on disk, not on the loader's path:", use.elsewhere, short)
+        _draw_other_copies(page, "on disk, not on the loader's path:", use.elsewhere, short)
 
 
-def _version_or_fault(use: LibraryUse) -> str:
+def _version_or_fault_text(use: LibraryUse) -> str:
     file = use.file
     if not isinstance(file, LibraryFile):
         word = "damaged" if use.damaged else "missing"
@@ -165,15 +165,15 @@ def _version_or_fault(use: LibraryUse) -> str:
     return file.version.value if isinstance(file.version, Fact) else "version not known"
 
 
-def _others(page: Page, what: str, found: Iterable[Place], short: _Shortener | None = None) -> None:
+def _draw_other_copies(page: Page, what: str, found: Iterable[Place], short: _FolderShortener | None = None) -> None:
     for place in found:
         path = short.path(place.path) if short else place.path
         page.paragraph(f"{what} {path} ({place.why})", indent=8, hang=2)
 
 
-def _extension(page: Page, extension: Extension, short: _Shortener) -> None:
+def _draw_extension(page: Page, extension: Extension, short: _FolderShortener) -> None:
     page.paragraph(
-        f"{extension.distribution} {extension.version} ({extension.framework}), kernels: {code(extension.code)}", indent=2, hang=2
+        f"{extension.distribution} {extension.version} ({extension.framework}), kernels: {code_text(extension.code)}", indent=2, hang=2
     )
     wanted = (
         f" needs {', '.join(extension.wanted)}"
@@ -183,7 +183,7 @@ def _extension(page: Page, extension: Extension, short: _Shortener) -> None:
     page.paragraph(f"{short.path(extension.path)}{wanted}", indent=4, hang=2)
 
 
-def files(seen: FilesXray, look: Look) -> str:
+def files_page(seen: FilesXray, look: PageLook) -> str:
     """Return what each file needs, as a process of the interpreter would find it."""
     page = Page(look)
     for file in seen.files:
@@ -192,19 +192,19 @@ def files(seen: FilesXray, look: Look) -> str:
             page.paragraph(f"Not read: {file.problem}.", indent=2, hang=2)
             continue
         page.paragraph(", ".join([file.machine, *([f"soname {file.soname}"] if file.soname else [])]), indent=2, hang=2)
-        page.paragraph(f"GPU code: {code(file.code)}", indent=2, hang=2)
+        page.paragraph(f"GPU code: {code_text(file.code)}", indent=2, hang=2)
         for name, folders in (("RPATH", file.rpath), ("RUNPATH", file.runpath)):
             if folders:
                 page.paragraph(f"{name} {' '.join(dict.fromkeys(folders.split(':')))}", indent=2, hang=4)
-        _needs(page, file)
+        _draw_needs(page, file)
     words = {"kernels" for file in seen.files if isinstance(file.code, GpuCode)}
-    _legend(page, words | {"shadows" for file in seen.files if any(need.shadows for need in file.needs)})
+    _draw_legend(page, words | {"shadows" for file in seen.files if any(need.shadows for need in file.needs)})
     page.gap()
     page.paragraph(f"For a process of {seen.python}; --python names another.", hang=2)
     return page.render()
 
 
-def _needs(page: Page, file: File) -> None:
+def _draw_needs(page: Page, file: File) -> None:
     width = max((len(need.wanted) for need in file.needs), default=0) + 2
     for need in file.needs:
         lost = not need.path
@@ -214,6 +214,6 @@ def _needs(page: Page, file: File) -> None:
             page.paragraph(need.path, indent=8, hang=2)
         found = f"found: {need.why}" if need.why else need.problem or "not found"
         page.paragraph(f"{found}{asker}", indent=8, hang=2)
-        _others(page, "shadows", need.shadows)
+        _draw_other_copies(page, "shadows", need.shadows)
         if lost:
-            _others(page, "on disk, not on the loader's path:", need.elsewhere)
+            _draw_other_copies(page, "on disk, not on the loader's path:", need.elsewhere)

@@ -5,62 +5,62 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from gpudoctor.report.words import printable
+from gpudoctor.report.words import printable_text
 
-_MARKUP = re.compile(
+_MARKUP_SIGNS = re.compile(
     r"(?P<calling>@(?=\w)|(?<!\w)#(?=\d))|(?<=:)/(?=/)|(?<=\bwww)\.|[\\`*\[\]<>|~]|(?<![^\W_])_|_(?![^\W_])|&(?=[#\w])|^(?:[#+-]|\d{1,9}(?=[.)](?:\s|$)))"
 )
 """`calling` are the signs by which GitHub links people and issues, in escaped text too:
 https://docs.github.com/en/get-started/writing-on-github/working-with-advanced-formatting/autolinked-references-and-urls"""
-_APART = "\u200b"
+_ZERO_WIDTH_SPACE = "\u200b"
 """Separates without width; `gpudoctor diagnose` removes it."""
-_ADDRESS = re.compile(r"https://[\w./#-]+", re.ASCII)
-_TICKS = re.compile("`+")
+_ADDRESS_FORM = re.compile(r"https://[\w./#-]+", re.ASCII)
+_BACKTICK_RUN = re.compile("`+")
 
 
-def text(told: str) -> str:
+def markup_text(told: str) -> str:
     """Return `told` as one line of plain text."""
-    return _MARKUP.sub(_escaped, printable(told, plain=False).strip())
+    return _MARKUP_SIGNS.sub(_escaped_sign, printable_text(told, plain=False).strip())
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escaped_sign(match: re.Match[str]) -> str:
     sign = match.group()
     if match["calling"]:
-        return sign + _APART
+        return sign + _ZERO_WIDTH_SPACE
     return f"{sign}\\" if sign.isdigit() else f"\\{sign}"
 
 
-def code(told: str, *, in_table: bool = False) -> str:
+def code_span(told: str, *, in_table: bool = False) -> str:
     """Return `told` as code within a line; empty where it is empty."""
-    shown = printable(told, plain=False).strip()
+    shown = printable_text(told, plain=False).strip()
     if not shown:
         return ""
-    ticks = "`" * (_longest_run(shown) + 1)
+    ticks = "`" * (_longest_backtick_run(shown) + 1)
     padding = " " if shown.startswith("`") or shown.endswith("`") else ""
     span = f"{ticks}{padding}{shown}{padding}{ticks}"
     return span.replace("|", "\\|") if in_table else span
 
 
-def block(commands: Iterable[str], language: str = "sh") -> list[str]:
+def code_block(commands: Iterable[str], language: str = "sh") -> list[str]:
     """Return the lines of commands to copy, or of other text in which nothing is markup."""
-    shown = [printable(line, plain=False) for command in commands for line in command.split("\n")]
-    fence = "`" * max([3, *(_longest_run(line) + 1 for line in shown)])
+    shown = [printable_text(line, plain=False) for command in commands for line in command.split("\n")]
+    fence = "`" * max([3, *(_longest_backtick_run(line) + 1 for line in shown)])
     return [f"{fence}{language}", *shown, fence]
 
 
 def is_address(url: str) -> bool:
     """Return whether `url` can be the target of a link as it is."""
-    return _ADDRESS.fullmatch(url) is not None
+    return _ADDRESS_FORM.fullmatch(url) is not None
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+def table_lines(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """Return the lines of a table whose cells are Markdown."""
-    return [_row(heads), _row(["---"] * len(heads)), *map(_row, rows)]
+    return [_table_row(heads), _table_row(["---"] * len(heads)), *map(_table_row, rows)]
 
 
-def _row(cells: Sequence[str]) -> str:
+def _table_row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _longest_run(shown: str) -> int:
-    return max(map(len, _TICKS.findall(shown)), default=0)
+def _longest_backtick_run(shown: str) -> int:
+    return max(map(len, _BACKTICK_RUN.findall(shown)), default=0)

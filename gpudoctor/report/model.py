@@ -14,17 +14,17 @@ import msgspec
 
 from gpudoctor.examination import Timing
 from gpudoctor.findings import Action, Confidence, Domain, FixKind, Impact, Level, Rung, RungState, Severity, SubjectKind, Verdict
-from gpudoctor.findings.actions import ACTIONS, DOMAINS
+from gpudoctor.findings.actions import ACTION_MEANINGS, DOMAIN_MEANINGS
 from gpudoctor.findings.summary import Summary
 from gpudoctor.schema_fields import FORM, means
 from gpudoctor.snapshot import Cause, Snapshot
 
 SCHEMA: Literal["gpudoctor.report/1"] = "gpudoctor.report/1"
-SUPPOSED = "supposed"
+ASSUMED_ORIGIN = "supposed"
 """The origin of a snapshot without observations: nothing can be verified and there is no ladder."""
 
 
-def _words(kind: type[enum.Enum], meaning: str) -> msgspec.Meta:
+def _enum_meta(kind: type[enum.Enum], meaning: str) -> msgspec.Meta:
     return msgspec.Meta(description=f"{meaning} Open: newer versions may add words.", examples=[word.value for word in kind])
 
 
@@ -32,13 +32,15 @@ def _meanings(words: Mapping[Action, str] | Mapping[Domain, str]) -> str:
     return "; ".join(f"{word.value}: {meaning}" for word, meaning in words.items())
 
 
-RungWord = Annotated[str, _words(Rung, "A stage that a GPU must reach before it can train; they are listed in order.")]
-SeverityWord = Annotated[str, _words(Severity, "error: prevents training; warning: training works, but worse; note: worth knowing.")]
-ConfidenceWord = Annotated[str, _words(Confidence, "How sure the diagnosis is.")]
-ActionWord = Annotated[str, _words(Action, f"What the first fix comes to. {_meanings(ACTIONS)}. Empty in reports of older versions.")]
-DomainWord = Annotated[str, _words(Domain, f"Where the fault lies. {_meanings(DOMAINS)}. Empty in reports of older versions.")]
-ImpactWord = Annotated[str, _words(Impact, "What the finding costs the user. Empty in reports of older versions.")]
-CauseWord = Annotated[str, _words(Cause, "Why the fact behind it is missing; empty for a crash.")]
+RungWord = Annotated[str, _enum_meta(Rung, "A stage that a GPU must reach before it can train; they are listed in order.")]
+SeverityWord = Annotated[str, _enum_meta(Severity, "error: prevents training; warning: training works, but worse; note: worth knowing.")]
+ConfidenceWord = Annotated[str, _enum_meta(Confidence, "How sure the diagnosis is.")]
+ActionWord = Annotated[
+    str, _enum_meta(Action, f"What the first fix comes to. {_meanings(ACTION_MEANINGS)}. Empty in reports of older versions.")
+]
+DomainWord = Annotated[str, _enum_meta(Domain, f"Where the fault lies. {_meanings(DOMAIN_MEANINGS)}. Empty in reports of older versions.")]
+ImpactWord = Annotated[str, _enum_meta(Impact, "What the finding costs the user. Empty in reports of older versions.")]
+CauseWord = Annotated[str, _enum_meta(Cause, "Why the fact behind it is missing; empty for a crash.")]
 Code = Annotated[str, means("The rule's code. It never changes and is never reused.", "GD203")]
 Name = Annotated[str, means("The rule's name.", "driver-too-old")]
 Ids = Annotated[tuple[str, ...], means("Ids of the findings that explain this one; empty for a root cause.")]
@@ -62,7 +64,7 @@ class Examined(msgspec.Struct, frozen=True):
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """What the user asked for."""
 
-    level: Annotated[str | None, _words(Level, "How deep the check goes; null if no stage must be reached.")]
+    level: Annotated[str | None, _enum_meta(Level, "How deep the check goes; null if no stage must be reached.")]
     allow_cpu: Annotated[bool, means("Whether a machine without an NVIDIA GPU may train on its CPU.")]
     only: Annotated[tuple[str, ...], means("Codes or names of the only rules to apply; empty: all.")]
     skip: Annotated[tuple[str, ...], means("Codes or names of rules to skip.")]
@@ -85,7 +87,7 @@ class ProvedTo(msgspec.Struct, frozen=True):
 class Subject(msgspec.Struct, frozen=True):
     """What something is about."""
 
-    kind: Annotated[str, _words(SubjectKind, "What kind of thing it is.")]
+    kind: Annotated[str, _enum_meta(SubjectKind, "What kind of thing it is.")]
     key: Annotated[str, means("A GPU's PCI address or a framework's name; empty for the machine and the environment.", "0000:1f:00.0")]
 
 
@@ -102,7 +104,9 @@ class Fix(msgspec.Struct, frozen=True):
 
     kind: Annotated[
         str,
-        _words(FixKind, "check: gathers information; fix: a step, in order; else: if the steps did not help; instead: replaces the steps."),
+        _enum_meta(
+            FixKind, "check: gathers information; fix: a step, in order; else: if the steps did not help; instead: replaces the steps."
+        ),
     ]
     title: Annotated[str, means("What to do.", "Reboot")]
     command: Annotated[str, means("The command to run; empty if no command can do it.", "sudo reboot")]
@@ -176,7 +180,7 @@ class Step(msgspec.Struct, frozen=True):
     """One stage of one GPU."""
 
     rung: RungWord
-    state: Annotated[str, _words(RungState, "What was seen of the stage.")]
+    state: Annotated[str, _enum_meta(RungState, "What was seen of the stage.")]
     detail: Annotated[str, means("Why, or how it is known; may be empty.")]
 
 
@@ -223,7 +227,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     created: Annotated[str, means("When the machine was observed: UTC, ISO 8601.", "2026-11-21T04:00:00Z")]
     examined: Examined
     policy: Policy
-    verdict: Annotated[str, _words(Verdict, "Whether this environment can train on this machine's GPU.")]
+    verdict: Annotated[str, _enum_meta(Verdict, "Whether this environment can train on this machine's GPU.")]
     because: Annotated[str, means("For the verdict unknown: what was not shown, and why; else empty.")]
     proved_to: ProvedTo
     exit_code: Annotated[
@@ -250,9 +254,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
 
     @property
-    def is_supposed(self) -> bool:
+    def is_assumed(self) -> bool:
         """Whether the machine was only described."""
-        return self.snapshot.origin == SUPPOSED
+        return self.snapshot.origin == ASSUMED_ORIGIN
 
     @property
     def causes(self) -> tuple[Finding, ...]:

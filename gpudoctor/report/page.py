@@ -7,10 +7,10 @@ from types import ModuleType
 
 import msgspec
 
-from gpudoctor.report.words import Mark, printable
+from gpudoctor.report.words import Mark, printable_text
 
 
-class Look(msgspec.Struct, frozen=True):
+class PageLook(msgspec.Struct, frozen=True):
     """What the page is shown on. The width is in columns."""
 
     width: int = 80
@@ -20,7 +20,7 @@ class Look(msgspec.Struct, frozen=True):
     verbose: bool = False
     """Nothing is left out."""
 
-    def encoded(self, text: str) -> bytes:
+    def encoded_text(self, text: str) -> bytes:
         """Return a text as what it is shown on takes it."""
         return text.encode("ascii" if self.plain else "utf-8", "backslashreplace")
 
@@ -28,7 +28,7 @@ class Look(msgspec.Struct, frozen=True):
 class Page:
     """Lines, collected from the top."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: PageLook) -> None:
         self.look = look
         self._lines: list[tuple[tuple[str, str], ...]] = []
         """Each line in pieces: text and style."""
@@ -37,7 +37,7 @@ class Page:
 
     def text(self, text: str) -> str:
         """`text` as this page can show it."""
-        return printable(text, plain=self.look.plain)
+        return printable_text(text, plain=self.look.plain)
 
     def sign(self, mark: Mark) -> str:
         """The sign of a mark as this page can show it."""
@@ -56,14 +56,14 @@ class Page:
     def paragraph(self, text: str, lead: str = "", *, lead_style: str = "", style: str = "", indent: int = 0, hang: int = 0) -> None:
         """`lead`, in its own style, and `text`, wrapped; the lines after the first stand `hang` columns further in."""
         lead = self.text(lead)
-        for number, line in enumerate(self.wrapped(text, lead, indent=indent, hang=hang)):
+        for number, line in enumerate(self.wrapped_lines(text, lead, indent=indent, hang=hang)):
             if number or not lead_style:
                 self._lines.append(((line, style),))
                 continue
             end = indent + len(lead)
             self._lines.append(((line[:indent], style), (line[indent:end], f"{style} {lead_style}".strip()), (line[end:], style)))
 
-    def wrapped(self, text: str, lead: str = "", *, indent: int = 0, hang: int = 0) -> list[str]:
+    def wrapped_lines(self, text: str, lead: str = "", *, indent: int = 0, hang: int = 0) -> list[str]:
         """Return the lines that a paragraph takes."""
         return textwrap.wrap(
             self.text(lead) + self.text(text),
@@ -117,11 +117,11 @@ class Page:
         """The page as text, with colour codes where the look has colour."""
         if not self.look.colour:
             return "".join(f"{''.join(text for text, _ in line)}\n" for line in self._lines)
-        coloured: str = drawing().coloured(self._lines, self.look.width)
+        coloured: str = drawing_module().coloured_text(self._lines, self.look.width)
         return coloured
 
 
-def drawing() -> ModuleType:
+def drawing_module() -> ModuleType:
     """Return the module that draws with rich."""
     from gpudoctor.report import drawing as module  # noqa: PLC0415 -- 20 ms for rich, only for a terminal or colour
 

@@ -31,15 +31,15 @@ DOCUMENTS: dict[str, tuple[str, type]] = {
 }
 
 
-def schema(name: str) -> dict[str, Any]:
+def document_schema(name: str) -> dict[str, Any]:
     """The schema of one document of DOCUMENTS."""
     identifier, document = DOCUMENTS[name]
     made = msgspec.json.decode(msgspec.json.encode(msgspec.json.schema(document)))  # tuples among the defaults become arrays
-    _open(made["$defs"])
+    _open_enumerations(made["$defs"])
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": identifier, "title": document.__name__, **made}
 
 
-def _open(definitions: dict[str, Any]) -> None:
+def _open_enumerations(definitions: dict[str, Any]) -> None:
     """Let every open enumeration take any word: what is known becomes examples."""
     for kind in OpenEnum.__subclasses__():
         if kind.__name__ in definitions:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from gpudoctor.snapshot import Real
 
-BLOCKS = "▁▂▃▄▅▆▇█"
-ASCII = ".:-=+*#@"
-_NO_NUMBER = {False: "×", True: "x"}  # noqa: RUF001 -- a cross, not the letter
+BLOCK_SIGNS = "▁▂▃▄▅▆▇█"
+ASCII_SIGNS = ".:-=+*#@"
+_NOT_FINITE = {False: "×", True: "x"}  # noqa: RUF001 -- a cross, not the letter
 
 
 def sparkline(values: Sequence[Real], *, width: int, plain: bool) -> str:
@@ -17,16 +17,16 @@ def sparkline(values: Sequence[Real], *, width: int, plain: bool) -> str:
 
     Losses fall by orders of magnitude, so heights are logarithms where every value is positive.
     """
-    taken = thinned(values, width)
+    taken = thinned_values(values, width)
     numbers = [value for value in taken if isinstance(value, int | float) and math.isfinite(value)]
     scale = math.log if numbers and min(numbers) > 0 else float
     heights = [scale(number) for number in numbers]
     lowest, highest = min(heights, default=0.0), max(heights, default=0.0)
-    signs = ASCII if plain else BLOCKS
+    signs = ASCII_SIGNS if plain else BLOCK_SIGNS
 
     def sign(value: Real) -> str:
         if not isinstance(value, int | float) or not math.isfinite(value):
-            return _NO_NUMBER[plain]
+            return _NOT_FINITE[plain]
         # halves: the difference of two doubles may be more than a double holds
         share = (scale(value) / 2 - lowest / 2) / (highest / 2 - lowest / 2) if highest / 2 > lowest / 2 else 0.0
         return signs[min(int(share * len(signs)), len(signs) - 1)]
@@ -34,7 +34,7 @@ def sparkline(values: Sequence[Real], *, width: int, plain: bool) -> str:
     return "".join(map(sign, taken))
 
 
-def thinned(values: Sequence[Real], width: int) -> list[Real]:
+def thinned_values(values: Sequence[Real], width: int) -> list[Real]:
     """Return at most `width` of the values, evenly spread, the first and the last among them."""
     if len(values) <= width:
         return list(values)

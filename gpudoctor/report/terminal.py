@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpudoctor.errors import UnfinishedError
-from gpudoctor.report import causes, details, not_checked, opening, stages, supposed, training
+from gpudoctor.report import assumptions, causes, details, not_checked, opening, stages, training
 from gpudoctor.report.model import Report
-from gpudoctor.report.page import Look, Page
+from gpudoctor.report.page import Page, PageLook
 
 
-def render(report: Report, look: Look | None = None) -> str:
+def render(report: Report, look: PageLook | None = None) -> str:
     """Return `report` as text that ends with a newline. Raises UnfinishedError where a section crashed."""
-    page, crashes = Page(look or Look()), list[Exception]()
+    page, crashes = Page(look or PageLook()), list[Exception]()
 
     def drawn(draw: Callable[..., bool | None], *parts: object, **more: object) -> bool:
         try:
@@ -24,8 +24,8 @@ def render(report: Report, look: Look | None = None) -> str:
 
     told = drawn(opening.draw, report)
     drawn(causes.draw, report, told=told)
-    if report.is_supposed:
-        drawn(supposed.draw, report)
+    if report.is_assumed:
+        drawn(assumptions.draw, report)
     elif report.command == "smoke":
         drawn(training.draw, report.snapshot)
     elif report.verdict != "ready" or page.look.verbose:

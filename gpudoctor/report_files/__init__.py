@@ -12,64 +12,64 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO, cast
 
 from gpudoctor.errors import UsageError
-from gpudoctor.regular_files import READING, refuse_own_pipe
-from gpudoctor.report_files.arrival import Arrival, missed, unfollowed
-from gpudoctor.report_files.bounded import Budget, TooMuchError
+from gpudoctor.regular_files import READ_FLAGS, refuse_own_pipe
 from gpudoctor.report_files.contents import reports_in
+from gpudoctor.report_files.read_budget import ReadBudget, TooMuchError
+from gpudoctor.report_files.report_input import ReportInput, unfollowed_input, unreadable_input
 
-__all__ = ["Arrival", "arrivals"]
+__all__ = ["ReportInput", "report_inputs"]
 
 
-def arrivals(named: Iterable[str]) -> Iterator[Arrival]:
+def report_inputs(named: Iterable[str]) -> Iterator[ReportInput]:
     """Yield what is in each file and folder, a folder in alphabetical order. Raises UsageError for a name that cannot be read at all."""
-    budget = Budget()
+    budget = ReadBudget()
     name = ""
     try:
         for name in named:
-            yield from _of(name, budget)
+            yield from _inputs_of_name(name, budget)
     except TooMuchError as error:
-        yield Arrival(source=name, kind="too-large", reason=f"{error}; what follows was not read")
+        yield ReportInput(source=name, kind="too-large", reason=f"{error}; what follows was not read")
 
 
-def _of(name: str, budget: Budget) -> Iterator[Arrival]:
+def _inputs_of_name(name: str, budget: ReadBudget) -> Iterator[ReportInput]:
     if name == "-":
         if sys.stdin is None or sys.stdin.isatty():
             raise UsageError("Standard input is a terminal; pipe reports to it, or name files or a folder.")
         _refuse_own_pipe(0, "Standard input")
         yield from reports_in(sys.stdin.buffer, "standard input", "", budget)
     elif os.path.isdir(name):
-        yield from _in_folder(name, budget)
+        yield from _inputs_in_folder(name, budget)
     else:
-        yield from _in_file(name, budget, named=True)
+        yield from _inputs_in_file(name, budget, named=True)
 
 
-def _in_folder(folder: str, budget: Budget) -> Iterator[Arrival]:
+def _inputs_in_folder(folder: str, budget: ReadBudget) -> Iterator[ReportInput]:
     """Yield what is in all files below a folder; hidden ones are passed over."""
-    for place, folders, files in os.walk(folder, onerror=_unreadable):
+    for place, folders, files in os.walk(folder, onerror=_refuse_folder):
         folders[:] = sorted(one for one in folders if not one.startswith("."))
         files.sort(reverse=True)
         while files:  # os.walk needs the list no more, and 100,000 names take 7 MB
             file = files.pop()
             if not file.startswith("."):
-                yield from _in_file(os.path.join(place, file), budget, named=False)
+                yield from _inputs_in_file(os.path.join(place, file), budget, named=False)
 
 
-def _unreadable(error: OSError) -> None:
+def _refuse_folder(error: OSError) -> None:
     raise UsageError(f"The folder {error.filename} cannot be read: {error.strerror}.") from None
 
 
-def _in_file(file: str, budget: Budget, *, named: bool) -> Iterator[Arrival]:
+def _inputs_in_file(file: str, budget: ReadBudget, *, named: bool) -> Iterator[ReportInput]:
     """Yield what is in a file; one that the user named may be a link or a pipe."""
-    if not named and not _is_regular(file):
-        yield unfollowed(file, file)
+    if not named and not _is_regular_file(file):
+        yield unfollowed_input(file, file)
         return
     try:
-        descriptor = os.open(file, READING if not named else READING & ~getattr(os, "O_NONBLOCK", 0))
+        descriptor = os.open(file, READ_FLAGS if not named else READ_FLAGS & ~getattr(os, "O_NONBLOCK", 0))
     except (OSError, ValueError) as error:
         why = str(error.strerror) if isinstance(error, OSError) else "its name contains a null character"
         if named:
             raise UsageError(f"{file} cannot be read: {why}; name reports or a folder of them.") from None
-        yield missed(file, file, f"it cannot be read: {why}")
+        yield unreadable_input(file, file, f"it cannot be read: {why}")
         return
     with cast("BinaryIO", os.fdopen(descriptor, "rb", buffering=0)) as opened:
         if stat.S_ISCHR(os.fstat(descriptor).st_mode) or stat.S_ISBLK(os.fstat(descriptor).st_mode):
@@ -85,5 +85,5 @@ def _refuse_own_pipe(descriptor: int, name: str) -> None:
         raise UsageError(f"{name} cannot be read: {error.strerror}; name reports or a folder of them.") from None
 
 
-def _is_regular(file: str) -> bool:
+def _is_regular_file(file: str) -> bool:
     return os.path.isfile(file) and not os.path.islink(file)

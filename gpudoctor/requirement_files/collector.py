@@ -9,14 +9,14 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import parse_wheel_filename
 
 from gpudoctor.errors import UsageError
-from gpudoctor.requirement_files.model import BaseImage, FileLine, NotRead, PackageIndex, Requested, StatedPython, StatedRequirement
-from gpudoctor.snapshot.distributions import normalise, with_extras
+from gpudoctor.requirement_files.model import BaseImage, FileLine, NotRead, PackageIndex, RequestedPackages, StatedPython, StatedRequirement
+from gpudoctor.snapshot.distributions import name_with_extras, normalise_distribution
 
-_MOST = 20_000
+_MAX_STATEMENTS = 20_000
 """Statements of all files together; the largest real lock files have some 2,000."""
 
 
-class Collector:
+class StatementCollector:
     """The statements of all files."""
 
     def __init__(self, extras: frozenset[str] = frozenset(), groups: frozenset[str] = frozenset()) -> None:
@@ -33,9 +33,9 @@ class Collector:
         self._not_read: dict[tuple[str, FileLine], NotRead] = {}
         self.image: BaseImage | None = None
 
-    def asked(self) -> Requested:
+    def asked(self) -> RequestedPackages:
         """Everything gathered."""
-        return Requested(
+        return RequestedPackages(
             files=tuple(self._files),
             requirements=tuple(self._requirements.values()),
             constraints=tuple(self._constraints.values()),
@@ -45,23 +45,23 @@ class Collector:
             not_read=tuple(self._not_read.values()),
         )
 
-    def wants_extra(self, name: str, file: str) -> bool:
+    def is_extra_wanted(self, name: str, file: str) -> bool:
         """Whether an extra of a file was named; otherwise it is noted as not read."""
         return self._wanted("--extra", name, self.extras, file)
 
-    def wants_group(self, name: str, file: str) -> bool:
+    def is_group_wanted(self, name: str, file: str) -> bool:
         """Whether a dependency group of a file was named; otherwise it is noted as not read."""
         return self._wanted("--group", name, self.groups, file)
 
     def _wanted(self, option: str, name: str, named: frozenset[str], file: str) -> bool:
-        written = f"{option} {normalise(name)}"
+        written = f"{option} {normalise_distribution(name)}"
         self._offered.add(written)
-        if normalise(name) in named:
+        if normalise_distribution(name) in named:
             return True
         self.not_read(written, "it is installed only on request", FileLine(file, 0), package=False)
         return False
 
-    def refuse_unoffered(self) -> None:
+    def refuse_unknown_names(self) -> None:
         """Raise UsageError for an extra or a group that no file has."""
         named = [f"--extra {name}" for name in sorted(self.extras)] + [f"--group {name}" for name in sorted(self.groups)]
         for one in named:
@@ -86,19 +86,19 @@ class Collector:
     def add(self, stated: StatedRequirement, *, constraint: bool = False) -> None:
         """Take a requirement; one from an address counts as the release that the wheel's name states."""
         if stated.requirement.url:
-            found = of_wheel(stated.requirement.url, stated.requirement)
+            found = requirement_of_wheel(stated.requirement.url, stated.requirement)
             if found is None:
                 reason = "it is installed from an address, whose name does not tell the release"
-                self.not_read(str(stated.requirement), reason, stated.places[0], name=normalise(stated.requirement.name))
+                self.not_read(str(stated.requirement), reason, stated.places[0], name=normalise_distribution(stated.requirement.name))
                 return
             stated = msgspec.structs.replace(stated, requirement=found)
         into = self._constraints if constraint else self._requirements
-        key = (normalise(stated.requirement.name), str(stated.requirement), stated.conda, stated.build, stated.index)
+        key = (normalise_distribution(stated.requirement.name), str(stated.requirement), stated.conda, stated.build, stated.index)
         before = into.get(key)
         places = stated.places if before is None else tuple(dict.fromkeys((*before.places, *stated.places)))
         into[key] = msgspec.structs.replace(stated, places=places)
-        if len(into) > _MOST:
-            raise UsageError(f"{stated.places[0]}: the files list more than {_MOST} packages; name the ones that matter.")
+        if len(into) > _MAX_STATEMENTS:
+            raise UsageError(f"{stated.places[0]}: the files list more than {_MAX_STATEMENTS} packages; name the ones that matter.")
 
     def index(self, url: str, place: FileLine, *, only: bool = False) -> None:
         """Take an index."""
@@ -110,31 +110,31 @@ class Collector:
 
     def not_read(self, text: str, reason: str, place: FileLine, *, name: str = "", package: bool = True) -> None:
         """Note a line that was not understood or not followed."""
-        shown = " ".join(text.split())[:_SHOWN]
+        shown = " ".join(text.split())[:_MAX_SHOWN]
         self._not_read.setdefault((shown, place), NotRead(shown, reason, place, name, package))
 
 
-_SHOWN = 200
-_LABEL = re.compile(r"[0-9a-z_.]{1,16}")
+_MAX_SHOWN = 200
+_VARIANT_LABEL = re.compile(r"[0-9a-z_.]{1,16}")
 
 
-def _of_variant(file: str, named: Requirement | None, marker: str) -> Requirement | None:
+def _requirement_of_variant(file: str, named: Requirement | None, marker: str) -> Requirement | None:
     """The release and variant in the name of a variant wheel (PEP 825), torch-2.9.1-cp312-cp312-linux_x86_64-cu128.whl: torch==2.9.1+cu128."""
     stem, _, label = file.removesuffix(".whl").rpartition("-")
-    if not _LABEL.fullmatch(label) or not file.endswith(".whl"):
+    if not _VARIANT_LABEL.fullmatch(label) or not file.endswith(".whl"):
         return None
     name, version, rest = (*stem.split("-", 2), "", "")[:3]
-    return of_wheel(f"{name}-{version}+{label}-{rest}.whl", named, marker) if rest and "+" not in version else None
+    return requirement_of_wheel(f"{name}-{version}+{label}-{rest}.whl", named, marker) if rest and "+" not in version else None
 
 
-def of_wheel(address: str, named: Requirement | None = None, marker: str = "") -> Requirement | None:
+def requirement_of_wheel(address: str, named: Requirement | None = None, marker: str = "") -> Requirement | None:
     """The release that the file name of a wheel states; None if the address is not a wheel's."""
     file = address.partition("#")[0].partition("?")[0].replace("\\", "/").rpartition("/")[2].replace("%2B", "+").replace("%2b", "+")
     try:
         name, version, _, _ = parse_wheel_filename(file)
     except ValueError:  # also of a number with thousands of digits
-        return _of_variant(file, named, marker)
-    named_so = with_extras(name, sorted(named.extras) if named is not None else ())
+        return _requirement_of_variant(file, named, marker)
+    named_so = name_with_extras(name, sorted(named.extras) if named is not None else ())
     marker = str(named.marker) if named is not None and named.marker else marker
     try:
         return Requirement(f"{named_so}=={version}{f' ; {marker}' if marker else ''}")

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.errors import UsageError
-from gpudoctor.requirement_files import images, installs
-from gpudoctor.requirement_files.collector import Collector
+from gpudoctor.requirement_files import images, install_commands
+from gpudoctor.requirement_files.collector import StatementCollector
 from gpudoctor.requirement_files.model import FileLine
 
-_LARGEST = 256 << 10
+_MAX_BYTES = 256 << 10
 """Characters of a Dockerfile; joining the lines of one instruction takes quadratic time."""
-_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
-_VARIABLE = re.compile(r"\$(?:\{(\w+)(?::?([-+])([^{}]*))?\}|(\w+))")
-_FLAGS = re.compile(r"^(?:--\w[\w-]*(?:=\S+)?\s+)+")
+_HEREDOC_START = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
+_VARIABLE_FORM = re.compile(r"\$(?:\{(\w+)(?::?([-+])([^{}]*))?\}|(\w+))")
+_INSTRUCTION_FLAGS = re.compile(r"^(?:--\w[\w-]*(?:=\S+)?\s+)+")
 
 
 class Instruction(msgspec.Struct, frozen=True):
@@ -38,34 +38,34 @@ class BuildStage(msgspec.Struct):
     variables: dict[str, str]
 
 
-def read(text: str, file: str, into: Collector) -> None:
+def read(text: str, file: str, into: StatementCollector) -> None:
     """Take what the last build stage installs, with the stages that it builds on or copies from."""
-    if len(text) > _LARGEST:
-        raise UsageError(f"{file} is larger than {_LARGEST >> 10} KiB, too large for a Dockerfile; name a file that lists requirements.")
-    stages = _stages(instructions(text))
+    if len(text) > _MAX_BYTES:
+        raise UsageError(f"{file} is larger than {_MAX_BYTES >> 10} KiB, too large for a Dockerfile; name a file that lists requirements.")
+    stages = _build_stages(parsed_instructions(text))
     if not stages:
         return
-    used = _used(stages)
+    used = _used_stages(stages)
     for stage in stages:
         if stage.name not in used and any(
-            instruction.word == "RUN" and installs.installs(instruction.rest) for instruction in stage.instructions
+            instruction.word == "RUN" and install_commands.is_install_command(instruction.rest) for instruction in stage.instructions
         ):
             into.not_read(
                 f"FROM {stage.image} AS {stage.name}", "the last stage does not use this one", FileLine(file, stage.line), package=False
             )
-    base = _base(stages)
-    images.take(base.image, FileLine(file, base.line), into)
+    base = _base_stage(stages)
+    images.add_image(base.image, FileLine(file, base.line), into)
     for stage in (one for one in stages if one.name in used):
         variables = dict(stage.variables)
         for instruction in stage.instructions:
             if instruction.word in {"ARG", "ENV"}:
-                variables.update(_assignments(instruction, variables))
+                variables.update(_assigned_variables(instruction, variables))
             elif instruction.word == "RUN":
                 place = FileLine(file, instruction.line)
-                installs.take(substituted(_command(instruction.rest), variables), place, into, instruction.rest)
+                install_commands.add_installed(with_variables(_shell_command(instruction.rest), variables), place, into, instruction.rest)
 
 
-def instructions(text: str) -> Iterator[Instruction]:
+def parsed_instructions(text: str) -> Iterator[Instruction]:
     """The instructions of a Dockerfile; the lines of a here-document belong to the instruction that begins it."""
     lines = iter(enumerate(text.split("\n"), 1))
     for number, line in lines:
@@ -79,36 +79,36 @@ def instructions(text: str) -> Iterator[Instruction]:
             added = following[1].strip()
             joined = f"{joined[:-1].rstrip()} {added}" if added and not added.startswith("#") else joined
         word, _, rest = joined.partition(" ")
-        documents = [found[2] for found in _HEREDOC.finditer(rest)] if word.upper() in {"RUN", "COPY"} else []
-        body = [one for end in documents for one in _until(end, lines)]
+        documents = [found[2] for found in _HEREDOC_START.finditer(rest)] if word.upper() in {"RUN", "COPY"} else []
+        body = [one for end in documents for one in _lines_until(end, lines)]
         if word.upper() == "RUN" and documents:
-            rest = "\n".join((_HEREDOC.sub("", rest), *body))
+            rest = "\n".join((_HEREDOC_START.sub("", rest), *body))
         yield Instruction(word.upper(), rest.strip(), number)
 
 
-def _until(end: str, lines: Iterator[tuple[int, str]]) -> Iterator[str]:
+def _lines_until(end: str, lines: Iterator[tuple[int, str]]) -> Iterator[str]:
     for _, line in lines:
         if line.strip() == end:
             return
         yield line
 
 
-def _stages(found: Iterator[Instruction]) -> list[BuildStage]:
+def _build_stages(found: Iterator[Instruction]) -> list[BuildStage]:
     before: dict[str, str] = {}
     stages: list[BuildStage] = []
     for instruction in found:
         if instruction.word == "FROM":
-            words = substituted(_FLAGS.sub("", instruction.rest), before).split()
+            words = with_variables(_INSTRUCTION_FLAGS.sub("", instruction.rest), before).split()
             named = words[2].lower() if len(words) > 2 and words[1].lower() == "as" else str(len(stages))
             stages.append(BuildStage(named, words[0] if words else "", instruction.line, [], dict(before)))
         elif stages:
             stages[-1].instructions.append(instruction)
         elif instruction.word == "ARG":
-            before.update(_assignments(instruction, before))
+            before.update(_assigned_variables(instruction, before))
     return stages
 
 
-def _used(stages: list[BuildStage]) -> set[str]:
+def _used_stages(stages: list[BuildStage]) -> set[str]:
     """The names of the last stage and of those that it builds on or copies from."""
     by_name = {stage.name: stage for stage in stages} | {str(place): stage for place, stage in enumerate(stages)}
     used, left = set(), [stages[-1]]
@@ -123,7 +123,7 @@ def _used(stages: list[BuildStage]) -> set[str]:
     return used
 
 
-def _base(stages: list[BuildStage]) -> BuildStage:
+def _base_stage(stages: list[BuildStage]) -> BuildStage:
     """The stage whose image the last one is built on."""
     by_name = {stage.name: stage for stage in stages}
     base, seen = stages[-1], set()
@@ -133,18 +133,18 @@ def _base(stages: list[BuildStage]) -> BuildStage:
     return base
 
 
-def _assignments(instruction: Instruction, variables: dict[str, str]) -> dict[str, str]:
+def _assigned_variables(instruction: Instruction, variables: dict[str, str]) -> dict[str, str]:
     """What ARG or ENV sets; an ARG without a value keeps the one it had before the first FROM."""
     if instruction.word == "ENV" and "=" not in instruction.rest.split(" ")[0]:
         name, _, value = instruction.rest.partition(" ")
-        return {name: substituted(value.strip().strip("\"'"), variables)}
+        return {name: with_variables(value.strip().strip("\"'"), variables)}
     pairs = re.findall(r"""(?<![\w.])([\w.]+)=("(?:[^"\\]|\\.)*"|'[^']*'|\S*)""", instruction.rest)
-    return {name: substituted(value.strip("\"'"), variables) for name, value in pairs}
+    return {name: with_variables(value.strip("\"'"), variables) for name, value in pairs}
 
 
-def _command(rest: str) -> str:
+def _shell_command(rest: str) -> str:
     """The shell's words of RUN, also of its JSON form."""
-    command = _FLAGS.sub("", rest)
+    command = _INSTRUCTION_FLAGS.sub("", rest)
     if command.startswith("["):
         try:
             return " ".join(f"'{word}'" for word in msgspec.json.decode(command))
@@ -153,7 +153,7 @@ def _command(rest: str) -> str:
     return command
 
 
-def substituted(text: str, variables: dict[str, str]) -> str:
+def with_variables(text: str, variables: dict[str, str]) -> str:
     """The text with the variables that are known; others stay as they are written."""
 
     def value(found: re.Match[str]) -> str:
@@ -162,4 +162,4 @@ def substituted(text: str, variables: dict[str, str]) -> str:
             return found[3] if known else ""
         return known or (found[3] if found[2] == "-" else found[0] if known is None else "")
 
-    return _VARIABLE.sub(value, text)
+    return _VARIABLE_FORM.sub(value, text)

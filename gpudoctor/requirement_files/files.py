@@ -6,28 +6,28 @@ import codecs
 from typing import Any
 
 from gpudoctor.errors import UsageError
-from gpudoctor.regular_files import beginning, beginning_of_pipe
+from gpudoctor.regular_files import file_beginning, pipe_beginning
 
-_LARGEST = 32 << 20
+_MAX_BYTES = 32 << 20
 """Bytes of a lock file; the largest real ones have about 5 MB."""
-PATIENCE = 120.0
+PATIENCE_SECONDS = 120.0
 """Seconds for a program whose output is read through a pipe; uv resolves a large project in less without a cache."""
-NOTICE, BESIDE = r"(?:\[notice\]|WARNING:|DEPRECATION:|You should consider upgrading)", "pip says it beside its list"
+PIP_NOTICE, PIP_NOTICE_REASON = r"(?:\[notice\]|WARNING:|DEPRECATION:|You should consider upgrading)", "pip says it beside its list"
 """How the lines begin that pip writes beside a list, and why they are no packages."""
-_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
-def text_of(file: str, why: str = "", largest: int = _LARGEST, *, patience: float = 0.0) -> str:
+def text_of_file(file: str, why: str = "", largest: int = _MAX_BYTES, *, patience: float = 0.0) -> str:
     """The text of a file, or with `patience` of a pipe; PowerShell writes UTF-16. Raises UsageError if it cannot be read."""
     told = f" ({why})" if why else ""
     try:
-        content = beginning_of_pipe(file, largest + 1, patience) if patience else beginning(file, largest + 1)
+        content = pipe_beginning(file, largest + 1, patience) if patience else file_beginning(file, largest + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "its name contains a null character"
         raise UsageError(f"{file}{told} cannot be read: {reason}; name a file that lists requirements.") from None
     if len(content) > largest:
         raise UsageError(f"{file}{told} is larger than {largest / (1 << 20):.3g} MiB; name a file that lists requirements.")
-    encoding = next((name for mark, name in _MARKS if content.startswith(mark)), "utf-8")
+    encoding = next((name for mark, name in _BYTE_ORDER_MARKS if content.startswith(mark)), "utf-8")
     try:
         return content.decode(encoding).replace("\r\n", "\n")
     except UnicodeDecodeError:
@@ -54,7 +54,7 @@ class LineFinder:
         return self._line
 
 
-def table(document: dict[str, Any], *keys: str) -> dict[str, Any]:
+def nested_table(document: dict[str, Any], *keys: str) -> dict[str, Any]:
     """The table below these keys; empty if there is none."""
     found: object = document
     for key in keys:
@@ -62,22 +62,22 @@ def table(document: dict[str, Any], *keys: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def extras_of(one: dict[str, Any]) -> str:
+def extras_text(one: dict[str, Any]) -> str:
     """The extras that a table lists, as a requirement has them; empty if there are none."""
-    listed = strings(one.get("extras"))
+    listed = strings_of_list(one.get("extras"))
     return f"[{','.join(listed)}]" if listed else ""
 
 
-def origin_of(one: dict[str, Any]) -> str:
+def origin_words(one: dict[str, Any]) -> str:
     """Where a table takes its package from that has no version, in words."""
     return next((kind for kind in ("git", "path", "url", "file", "workspace") if kind in one), "another source")
 
 
-def strings(value: object) -> list[str]:
+def strings_of_list(value: object) -> list[str]:
     """The strings of a list; empty for anything else."""
     return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
-def tables(value: object) -> list[dict[str, Any]]:
+def tables_of_list(value: object) -> list[dict[str, Any]]:
     """The tables of a list; empty for anything else."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

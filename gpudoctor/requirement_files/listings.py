@@ -7,27 +7,27 @@ import re
 import msgspec
 
 from gpudoctor.errors import UsageError
-from gpudoctor.requirement_files.collector import Collector
-from gpudoctor.requirement_files.files import BESIDE, NOTICE
+from gpudoctor.requirement_files.collector import StatementCollector
+from gpudoctor.requirement_files.files import PIP_NOTICE, PIP_NOTICE_REASON
 from gpudoctor.requirement_files.model import FileLine
-from gpudoctor.snapshot import Missing, decode
+from gpudoctor.snapshot import Missing, decode_snapshot
 
 
-def read_table(text: str, file: str, into: Collector) -> None:
+def read_table(text: str, file: str, into: StatementCollector) -> None:
     """Take the rows of `pip list`."""
     for number, line in enumerate(text.split("\n"), 1):
         words, place = line.split(), FileLine(file, number)
-        if re.match(NOTICE, line):
-            into.not_read(line, BESIDE, place, package=False)
+        if re.match(PIP_NOTICE, line):
+            into.not_read(line, PIP_NOTICE_REASON, place, package=False)
         elif len(words) >= 2 and words[0] != "Package" and not line.startswith("-"):
             into.text(f"{words[0]}=={words[1]}", place)
 
 
-def read_report(text: str, file: str, into: Collector) -> None:
+def read_report(text: str, file: str, into: StatementCollector) -> None:
     """Take the packages of the environment that a gpudoctor report describes."""
     try:
         document = msgspec.json.decode(text)
-        snapshot = decode(msgspec.json.encode(document.get("snapshot", document)))
+        snapshot = decode_snapshot(msgspec.json.encode(document.get("snapshot", document)))
     except (ValueError, RecursionError) as error:
         raise UsageError(f"The gpudoctor report {file} is incomplete or damaged ({error}); name the whole file.") from None
     if isinstance(snapshot.packages, Missing):

@@ -80,7 +80,7 @@ class NotRead(msgspec.Struct, frozen=True):
     """Whether the line would install something."""
 
 
-class Requested(msgspec.Struct, frozen=True, kw_only=True):
+class RequestedPackages(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that the files ask for."""
 
     files: tuple[str, ...]

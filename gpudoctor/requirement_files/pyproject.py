@@ -7,101 +7,101 @@ from typing import Any
 
 from gpudoctor.errors import UsageError
 from gpudoctor.requirement_files import pixi, poetry
-from gpudoctor.requirement_files.collector import Collector
-from gpudoctor.requirement_files.files import LineFinder, origin_of, strings, table, tables
+from gpudoctor.requirement_files.collector import StatementCollector
+from gpudoctor.requirement_files.files import LineFinder, nested_table, origin_words, strings_of_list, tables_of_list
 from gpudoctor.requirement_files.model import FileLine
-from gpudoctor.requirement_files.requirements_txt import requirement
-from gpudoctor.snapshot.distributions import normalise
-from gpudoctor.toml_text import parsed
+from gpudoctor.requirement_files.requirements_txt import add_requirement
+from gpudoctor.snapshot.distributions import normalise_distribution
+from gpudoctor.toml_text import parse_toml
 
 
-def read(text: str, file: str, into: Collector) -> None:
+def read(text: str, file: str, into: StatementCollector) -> None:
     """Take what a pyproject.toml asks for."""
-    document, lines = parsed(text, file), LineFinder(text)
-    project, uv = table(document, "project"), table(document, "tool", "uv")
+    document, lines = parse_toml(text, file), LineFinder(text)
+    project, uv = nested_table(document, "project"), nested_table(document, "tool", "uv")
     if isinstance(project.get("requires-python"), str):
         into.python(project["requires-python"], FileLine(file, lines.of("requires-python")))
-    indexes = dict(_indexes(uv, file, lines, into))
-    sources = {normalise(name): one for name, one in table(uv, "sources").items()}
-    overrides = {_name(words): words for words in strings(uv.get("override-dependencies"))}
-    for written in _dependencies(document, into, file):
-        words = overrides.get(_name(written), written)
-        _take(words, FileLine(file, lines.of(words)), into, sources, indexes)
-    for words in (*strings(uv.get("constraint-dependencies")), *overrides.values()):
-        requirement(words, FileLine(file, lines.of(words)), into, constraint=True)
-    for name in strings(project.get("dynamic")):
+    indexes = dict(_named_indexes(uv, file, lines, into))
+    sources = {normalise_distribution(name): one for name, one in nested_table(uv, "sources").items()}
+    overrides = {_dependency_name(words): words for words in strings_of_list(uv.get("override-dependencies"))}
+    for written in _wanted_dependencies(document, into, file):
+        words = overrides.get(_dependency_name(written), written)
+        _add_dependency(words, FileLine(file, lines.of(words)), into, sources, indexes)
+    for words in (*strings_of_list(uv.get("constraint-dependencies")), *overrides.values()):
+        add_requirement(words, FileLine(file, lines.of(words)), into, constraint=True)
+    for name in strings_of_list(project.get("dynamic")):
         if name == "dependencies":
             into.not_read(
                 "dynamic = dependencies", "the build backend computes them; pass the file it reads", FileLine(file, lines.of("dynamic"))
             )
-    poetry.read_table(table(document, "tool", "poetry"), file, lines, into)
-    pixi.read_table(table(document, "tool", "pixi"), file, lines, into)
+    poetry.read_table(nested_table(document, "tool", "poetry"), file, lines, into)
+    pixi.read_table(nested_table(document, "tool", "pixi"), file, lines, into)
 
 
-def _dependencies(document: dict[str, Any], into: Collector, file: str) -> Iterator[str]:
-    project = table(document, "project")
-    yield from strings(project.get("dependencies"))
-    for name, listed in table(project, "optional-dependencies").items():
-        if into.wants_extra(name, file):
-            yield from strings(listed)
-    groups = {normalise(name): listed for name, listed in table(document, "dependency-groups").items()}
-    groups = {"dev": table(document, "tool", "uv").get("dev-dependencies"), **groups}
+def _wanted_dependencies(document: dict[str, Any], into: StatementCollector, file: str) -> Iterator[str]:
+    project = nested_table(document, "project")
+    yield from strings_of_list(project.get("dependencies"))
+    for name, listed in nested_table(project, "optional-dependencies").items():
+        if into.is_extra_wanted(name, file):
+            yield from strings_of_list(listed)
+    groups = {normalise_distribution(name): listed for name, listed in nested_table(document, "dependency-groups").items()}
+    groups = {"dev": nested_table(document, "tool", "uv").get("dev-dependencies"), **groups}
     for name, listed in groups.items():
-        if listed and into.wants_group(name, file):
-            yield from _group(name, groups, file, ())
+        if listed and into.is_group_wanted(name, file):
+            yield from _group_dependencies(name, groups, file, ())
 
 
-def _group(name: str, groups: dict[str, Any], file: str, above: tuple[str, ...]) -> Iterator[str]:
+def _group_dependencies(name: str, groups: dict[str, Any], file: str, above: tuple[str, ...]) -> Iterator[str]:
     if name in above:
         raise UsageError(f"{file}: the dependency group {name} includes itself; remove one include-group.")
-    yield from strings(groups.get(name))
-    for one in tables(groups.get(name)):
+    yield from strings_of_list(groups.get(name))
+    for one in tables_of_list(groups.get(name)):
         if isinstance(included := one.get("include-group"), str):
-            yield from _group(normalise(included), groups, file, (*above, name))
+            yield from _group_dependencies(normalise_distribution(included), groups, file, (*above, name))
 
 
-def _indexes(uv: dict[str, Any], file: str, lines: LineFinder, into: Collector) -> Iterator[tuple[str, str]]:
+def _named_indexes(uv: dict[str, Any], file: str, lines: LineFinder, into: StatementCollector) -> Iterator[tuple[str, str]]:
     """The URL of each named index; one that is not explicit serves all packages."""
-    for one in tables(uv.get("index")):
+    for one in tables_of_list(uv.get("index")):
         url = one.get("url")
         if isinstance(url, str):
             yield str(one.get("name", "")), url
             if not one.get("explicit"):
                 into.index(url, FileLine(file, lines.of(url)), only=one.get("default") is True)
     for key in ("index-url", "extra-index-url"):
-        for url in [uv[key]] if isinstance(uv.get(key), str) else strings(uv.get(key)):
+        for url in [uv[key]] if isinstance(uv.get(key), str) else strings_of_list(uv.get(key)):
             into.index(url, FileLine(file, lines.of(url)), only=key == "index-url")
 
 
-def _take(words: str, place: FileLine, into: Collector, sources: dict[str, Any], indexes: dict[str, str]) -> None:
-    name = _name(words)
+def _add_dependency(words: str, place: FileLine, into: StatementCollector, sources: dict[str, Any], indexes: dict[str, str]) -> None:
+    name = _dependency_name(words)
     given = sources.get(name.rstrip("0123456789.<>,") if name not in sources else name)
-    chosen = [one for one in (tables(given) or tables([given])) if _applies(one, into)]
+    chosen = [one for one in (tables_of_list(given) or tables_of_list([given])) if _is_source_applicable(one, into)]
     if not chosen:
-        requirement(words, place, into)
+        add_requirement(words, place, into)
     for one in chosen:
-        marked = _marked(words, one.get("marker"))
+        marked = _with_marker(words, one.get("marker"))
         if isinstance(one.get("index"), str):
             into.text(marked, place, index=indexes.get(one["index"], one["index"]))
         elif isinstance(one.get("url"), str):
-            requirement(f"{name} @ {one['url']}", place, into)
+            add_requirement(f"{name} @ {one['url']}", place, into)
         else:
-            into.not_read(words, f"tool.uv.sources takes it from {origin_of(one)}, which does not tell the release", place, name=name)
+            into.not_read(words, f"tool.uv.sources takes it from {origin_words(one)}, which does not tell the release", place, name=name)
 
 
-def _name(words: str) -> str:
+def _dependency_name(words: str) -> str:
     """The normalised name at the beginning of a requirement."""
-    return normalise(words.partition(";")[0].partition("[")[0].split("@")[0].split("=")[0].rstrip("<>~!= ").split(" ")[0])
+    return normalise_distribution(words.partition(";")[0].partition("[")[0].split("@")[0].split("=")[0].rstrip("<>~!= ").split(" ")[0])
 
 
-def _applies(source: dict[str, Any], into: Collector) -> bool:
+def _is_source_applicable(source: dict[str, Any], into: StatementCollector) -> bool:
     extra, group = source.get("extra"), source.get("group")
-    return (not isinstance(extra, str) or normalise(extra) in into.extras) and (
-        not isinstance(group, str) or normalise(group) in into.groups
+    return (not isinstance(extra, str) or normalise_distribution(extra) in into.extras) and (
+        not isinstance(group, str) or normalise_distribution(group) in into.groups
     )
 
 
-def _marked(words: str, marker: object) -> str:
+def _with_marker(words: str, marker: object) -> str:
     if not isinstance(marker, str) or not marker:
         return words
     head, _, before = words.partition(";")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from gpudoctor.signatures.signature import Signature
 
 _WORDS = r"(?:[^\n.;]|\.(?=\d))"
-_LACKS = (
+_LACKS_KERNELS = (
     rf"\b(?:py)?(?:torch|triton|tensorflow|jax|xformers|build|wheels?|release|installation)\b{_WORDS}{{0,24}}(?:n't|\bnot|\bcannot|\bunable to)\b"
     rf"{_WORDS}{{0,16}}\b(?:support|generate|know|include|have|contain|compil|built|emit)\w{{0,4}}\b{_WORDS}{{0,24}}\b(?:sm|compute)[_ ]?"
 )
 """A sentence that says that a build lacks kernels, up to the compute capability."""
-_AND_FAILS = r"\b(?![^\n.]{0,60}\?)(?![^\n]{0,80}\b(?:PTX|(?:works?|runs?|trains?)(?: now| fine| well)?)\b)"
+_WITHOUT_SUCCESS = r"\b(?![^\n.]{0,60}\?)(?![^\n]{0,80}\b(?:PTX|(?:works?|runs?|trains?)(?: now| fine| well)?)\b)"
 """No question follows, and the text does not say that the program runs anyway or with another build."""
 
 ARCHITECTURES = (
@@ -35,7 +35,7 @@ ARCHITECTURES = (
     ),
     # as people say it of a build or a compiler, and of the compute capability that it lacks
     Signature(
-        rf"(?i){_LACKS}(?:8[69]|9\d|1[0-2]\d){_AND_FAILS}",
+        rf"(?i){_LACKS_KERNELS}(?:8[69]|9\d|1[0-2]\d){_WITHOUT_SUCCESS}",
         ("gpu-too-new-for-build", "triton-ptxas-too-old"),
         "this build has no kernels for a GPU this new",
         ("Triton does not support sm_120 yet", "PyTorch can't generate code for sm120"),
@@ -44,7 +44,7 @@ ARCHITECTURES = (
         despite_versions=True,  # it may be another build than the stated one
     ),
     Signature(
-        rf"(?i){_LACKS}[3-7]\d{_AND_FAILS}",
+        rf"(?i){_LACKS_KERNELS}[3-7]\d{_WITHOUT_SUCCESS}",
         ("gpu-too-old-for-build", "gpu-too-old-for-triton"),
         "this build has no kernels for a GPU this old",
         ("this PyTorch does not support sm_61",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import CUPY, LIBRARY_IS_THERE, SAID_IN_WHEELS, TENSORFLOW_TWICE, cured
+from gpudoctor.signatures.phrases import CUPY_USE, LIBRARY_STATED_INSTALLED, STATED_WHEEL, TENSORFLOW_TWICE, cure_pattern
 from gpudoctor.signatures.signature import Hint
 
 BUILD_HINTS = (
@@ -111,7 +111,7 @@ BUILD_HINTS = (
     # a framework in the text sees the GPU, as another does not
     Hint(r"PhysicalDevice\(name='/physical_device:GPU:0'", "", "[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]"),
     # its packages too, each for one CUDA
-    Hint(rf"{CUPY}|\bcupy-cuda\d{{2,3}}", "", "CuPy failed to load libnvrtc.so.12"),
+    Hint(rf"{CUPY_USE}|\bcupy-cuda\d{{2,3}}", "", "CuPy failed to load libnvrtc.so.12"),
     # as people call the build, in English and in Chinese
     Hint(
         r"(?i)\bcpu[- ]?only (?:mode|version|build|wheel|package)|(?<![a-z])cpu ?(?:\u7248|\u7684\u7248)|(?<![a-z])gpu ?\u7248\u672c?\u7684?(?:\u600e\u4e48|\u5982\u4f55)",
@@ -126,7 +126,7 @@ BUILD_HINTS = (
         said=True,
     ),
     Hint(
-        rf"(?i){cured(r'install(?:ed|ing)? (?:the )?(?:nvidia-|lib)?cudnn')}|\bsudo apt(?:-get)? (?:-y )?install (?:-y )?(?:lib|nvidia-)?cudnn",
+        rf"(?i){cure_pattern(r'install(?:ed|ing)? (?:the )?(?:nvidia-|lib)?cudnn')}|\bsudo apt(?:-get)? (?:-y )?install (?:-y )?(?:lib|nvidia-)?cudnn",
         "cudnn-missing",
         "solved by installing cuDNN",
     ),
@@ -144,12 +144,12 @@ BUILD_HINTS = (
         said=True,
     ),
     Hint(
-        rf"(?i){cured(r'(?:set(?:ting)?|add(?:ed|ing)?|updat(?:ed|ing)|export(?:ed|ing)?|correct(?:ed|ing)|fix(?:ed|ing)) (?:[^ ]{1,40} ){0,4}LD_LIBRARY_PATH')}",
+        rf"(?i){cure_pattern(r'(?:set(?:ting)?|add(?:ed|ing)?|updat(?:ed|ing)|export(?:ed|ing)?|correct(?:ed|ing)|fix(?:ed|ing)) (?:[^ ]{1,40} ){0,4}LD_LIBRARY_PATH')}",
         "cuda-libs-not-on-loader-path",
         "I added it to LD_LIBRARY_PATH and it worked",
     ),
     Hint(
-        rf"(?i){cured(r'install(?:ed|ing)? (?:the )?(?:tensorflow-gpu|tensorflow.and-cuda|jax.cuda|(?:gpu|cuda) (?:version|build))')}",
+        rf"(?i){cure_pattern(r'install(?:ed|ing)? (?:the )?(?:tensorflow-gpu|tensorflow.and-cuda|jax.cuda|(?:gpu|cuda) (?:version|build))')}",
         "cpu-only-build",
         "installing tensorflow-gpu fixed it",
     ),
@@ -172,12 +172,12 @@ BUILD_HINTS = (
     Hint(rf"(?i){TENSORFLOW_TWICE}", "two-copies-of-framework", "pip install tensorflow tensorflow-gpu"),
     # where libraries are
     Hint(
-        rf"(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn)\w{{0,40}}(?:64_\d{{1,3}}\.dll|\.so\.\d)[^\n]{{0,50}} (?:in|inside|under|at) |{LIBRARY_IS_THERE}",
+        rf"(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn)\w{{0,40}}(?:64_\d{{1,3}}\.dll|\.so\.\d)[^\n]{{0,50}} (?:in|inside|under|at) |{LIBRARY_STATED_INSTALLED}",
         "",
         "libcufft.so.10 is in /opt/cuda/lib64",
     ),
     # by which gpudoctor/diagnose/support_packages.py knows that a library is installed
-    Hint(SAID_IN_WHEELS, "", "nvidia-cublas-cu12 is installed"),
+    Hint(STATED_WHEEL, "", "nvidia-cublas-cu12 is installed"),
     Hint(
         r"(?:/\S{1,200}(?:/|: {1,2}(?=lib\S{1,60}(?:\s|$)))|(?<![\w/'])(?=\S{1,60}\.so\.\d{1,2}\.\d{1,3}\.\d))lib(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nvrtc|nvJitLink)\w{0,40}\.so\.\d",
         "",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from gpudoctor.signatures.architectures import ARCHITECTURES
 from gpudoctor.signatures.cpu_builds import CPU_BUILDS
-from gpudoctor.signatures.extensions import COMPILED_FOR_A_FRAMEWORK, EXTENSIONS, OF_TORCH
-from gpudoctor.signatures.no_gpu import SEE_NO_GPU, STILL_SEES_NONE
+from gpudoctor.signatures.extensions import COMPILED_FOR_A_FRAMEWORK, EXTENSIONS, TORCH_KERNEL_FOLDERS
+from gpudoctor.signatures.no_gpu import NO_GPU_ANSWERS, STILL_NO_GPU
 from gpudoctor.signatures.signature import Signature
 
-UNUSED = (
+GPU_LEFT_UNUSED = (
     r"(?i)\b(?:jax|tensorflow|torch|pytorch|ollama)\b[^\n]{0,30}\b(?:falls?|falling|fell) back to (?:the )?cpu\b"
     r"|\bollama\b[^\n]{0,40}(?:n't|\bnot|\bunable to)\b[^\n]{0,16}\b(?:find|use|see|detect|recogni[sz]e)\b[^\n]{0,16}\bgpus?\b"
 )
@@ -231,8 +231,8 @@ BUILDS = (
         "the build's compiler does not know this GPU",
         ("LLVM ERROR: PTX version 8.5 does not support target 'sm_120'.",),
     ),
-    *SEE_NO_GPU,
-    STILL_SEES_NONE,
+    *NO_GPU_ANSWERS,
+    STILL_NO_GPU,
     # tensorflow/core/common_runtime/gpu/gpu_device.cc: "Cuda multiprocessor count" in older releases, "core count" in newer ones
     Signature(
         r"Ignoring (?:visible )?gpu device \(device: [^\n]{0,240}(?:multiprocessor|core) count: \d{1,3}\. The minimum required count is",
@@ -247,7 +247,7 @@ BUILDS = (
     ),
     # as people say it
     Signature(
-        UNUSED,
+        GPU_LEFT_UNUSED,
         ("gpu-too-old-for-build", "cpu-only-build"),
         "the framework uses the CPU",
         ("jax always falls back to the CPU",),
@@ -275,7 +275,7 @@ BUILDS = (
     ),
     # PyTorch's own kernels before 1.5, and NCCL's, which a framework brings
     Signature(
-        rf"invalid device function at \S{{0,200}}/{OF_TORCH}/|Cuda failure (?:\d{{1,3}} )?'(?:invalid device function|named symbol not found)'",
+        rf"invalid device function at \S{{0,200}}/{TORCH_KERNEL_FOLDERS}/|Cuda failure (?:\d{{1,3}} )?'(?:invalid device function|named symbol not found)'",
         ("gpu-too-new-for-build", "gpu-too-old-for-build", "extension-missing-arch"),
         "this build has no kernels for this GPU",
         (

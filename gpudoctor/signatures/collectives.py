@@ -7,7 +7,7 @@ from gpudoctor.signatures.signature import Signature
 _P2P = "nccl-p2p-acs-iommu"
 _PEERS_FAIL = "peer-to-peer transfers between two GPUs fail, hang or are refused"
 _HANGS = r"(?:hang|hung|stuck|freez|froze|deadlock|stall|never (?:return|finish|end)|(?:infinite|endless) (?:\w{1,12} )?(?:loop|cycle|wait)|unkillable|(?:not|never|n't|cannot) (?:be )?kill(?:ed|able)|spin(?:s|ning)? at 100 ?%)"
-_SEVERAL = (
+_SEVERAL_GPUS = (
     r"(?:two|both|three|four|eight|multiple|several|[2-9]|16) ?x? (?:of (?:the|my) )?(?:(?:nvidia|geforce|tesla|quadro) )?"
     r"(?:gpus|cards|[rg]tx|titans?|[ahlv]\d{2,3}s?\b|a\d{4}s?\b|[1-5]0[5-9]0s?\b)"
 )
@@ -116,7 +116,7 @@ COLLECTIVES = (
         ("Bootstrap : no socket interface found", "NET/Socket : no interface found", "NET/IB : Got completion from peer"),
     ),
 )
-STALLED = (
+FAILED_COLLECTIVES = (
     Signature(
         r"\bncclInvalidUsage\b|\binvalid usage(?: \(run with|, NCCL version)",
         ("cuda-visible-devices-masked", "mig-one-instance-per-process"),
@@ -125,8 +125,8 @@ STALLED = (
         vague=True,
     ),
     Signature(
-        rf"(?i:\b(?:nccl\w{{0,20}}|(?:MultiWorker)?MirroredStrategy|all_?-?reduce\w{{0,20}}|multi-?gpus?|dataparallel|ddp|(?:tensor[-_ ]parallel(?:[-_ ]size)?|parallel training)|{_SEVERAL}|across gpus)\b[^\n]{{0,100}}\b{_HANGS})"
-        rf"|(?i:\b{_HANGS}\w{{0,5}}\b[^\n]{{0,100}}\b(?:nccl|all_?-?reduce|multi-?gpu|dataparallel|ddp|tensor[-_ ]parallel(?:[-_ ]size)?|{_SEVERAL}))"
+        rf"(?i:\b(?:nccl\w{{0,20}}|(?:MultiWorker)?MirroredStrategy|all_?-?reduce\w{{0,20}}|multi-?gpus?|dataparallel|ddp|(?:tensor[-_ ]parallel(?:[-_ ]size)?|parallel training)|{_SEVERAL_GPUS}|across gpus)\b[^\n]{{0,100}}\b{_HANGS})"
+        rf"|(?i:\b{_HANGS}\w{{0,5}}\b[^\n]{{0,100}}\b(?:nccl|all_?-?reduce|multi-?gpu|dataparallel|ddp|tensor[-_ ]parallel(?:[-_ ]size)?|{_SEVERAL_GPUS}))"
         # what people write below the last line of NCCL's log
         r"|(?i:^(?:[*(<\[]{1,3} ?(?:hangs?|hanging|hung|stuck|freezes|deadlocks?)\b[^\n]{0,20}|(?:(?:it|and|then) ){0,3}(?:hangs?|stuck|freezes) (?:here|forever|indefinitely))\W{0,4}$)",
         (_P2P, "wsl-multi-gpu-limit", "all-reduce-failed"),

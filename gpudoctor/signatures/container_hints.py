@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import DEVICES_BY_HAND, SLURM
+from gpudoctor.signatures.phrases import ABOUT_SLURM, DEVICES_PASSED_BY_HAND
 from gpudoctor.signatures.signature import Hint
 
 CONTAINER_HINTS = (
     # what tells that a job runs under Slurm, and whether it asks for a GPU
     Hint(
-        SLURM,
+        ABOUT_SLURM,
         "",
         "#SBATCH --gres=gpu:1",
     ),
@@ -44,7 +44,7 @@ CONTAINER_HINTS = (
         "nerdctl run --gpus capabilities=utility trainer",
     ),
     # by which gpudoctor/diagnose/support_system.py knows why the driver's libraries are missing
-    Hint(DEVICES_BY_HAND, "", "docker run --device=/dev/nvidia0 --device=/dev/nvidiactl trainer"),
+    Hint(DEVICES_PASSED_BY_HAND, "", "docker run --device=/dev/nvidia0 --device=/dev/nvidiactl trainer"),
     # where GKE mounts the driver, which only NVIDIA's images search: https://cloud.google.com/kubernetes-engine/docs/how-to/gpus
     Hint(
         r"/usr/local/nvidia/lib(?:64)?/libcuda\.so(?![^\n]{0,40}(?:No such file|not found|missing|\bnot\b))",

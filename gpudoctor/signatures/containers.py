@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import absent, cured
+from gpudoctor.signatures.phrases import absence_pattern, cure_pattern
 from gpudoctor.signatures.signature import Signature
 
 _CLUSTER = r"\b(?:nodes?|kubernetes|k[83]s|kubelet|device[- ]plugin|daemon-?set)\b"
 _GPUS = r"(?:\b(?:gpus?|graphics cards?)\b|nvidia\.com/gpu)"
-_CLI = r"nvidia-container-cli(?:\.real)?: "
+_CONTAINER_CLI = r"nvidia-container-cli(?:\.real)?: "
 _TOOLKIT = r"(?:nvidia-container-(?:cli|toolkit|runtime)|(?:nvidia )?container toolkit)"
 
-_GIVEN = r"(?:(?:add|set|pass|specify|includ|insert)(?:ed|ing)?|us(?:ed|ing)|with|by) (?:[^ ]{1,16} ){0,3}?[`'\"]{0,2}(?:runtime: ?nvidia|--runtime[ =]nvidia|--gpus[ =]all|gpus: ?all|NVIDIA_VISIBLE_DEVICES[=:] ?all)"
+_GPU_GIVEN = r"(?:(?:add|set|pass|specify|includ|insert)(?:ed|ing)?|us(?:ed|ing)|with|by) (?:[^ ]{1,16} ){0,3}?[`'\"]{0,2}(?:runtime: ?nvidia|--runtime[ =]nvidia|--gpus[ =]all|gpus: ?all|NVIDIA_VISIBLE_DEVICES[=:] ?all)"
 """What gives a container GPUs."""
 CONTAINERS = (
     # the entry point of NVIDIA's images: nvidia_entrypoint.sh, entrypoint.d/50-gpu-driver-check.sh
@@ -64,7 +64,7 @@ CONTAINERS = (
     ),
     # as people say it
     Signature(
-        rf"(?i){absent(_TOOLKIT)}|\b(?:install\w{{0,3}}|need(?:ed)?) (?:the )?{_TOOLKIT}\b[^\n]{{0,40}}\b(?:fix|solv|help|work)(?:ed|s)\b",
+        rf"(?i){absence_pattern(_TOOLKIT)}|\b(?:install\w{{0,3}}|need(?:ed)?) (?:the )?{_TOOLKIT}\b[^\n]{{0,40}}\b(?:fix|solv|help|work)(?:ed|s)\b",
         ("container-toolkit-missing",),
         "the NVIDIA Container Toolkit is not installed",
         (
@@ -120,7 +120,7 @@ CONTAINERS = (
     ),
     # https://github.com/NVIDIA/nvidia-container-toolkit/issues/289
     Signature(
-        rf"{_CLI}mount error: file creation failed: [^\n]{{1,300}}/lib(?:nvidia|cuda)\S{{0,60}}: file exists",
+        rf"{_CONTAINER_CLI}mount error: file creation failed: [^\n]{{1,300}}/lib(?:nvidia|cuda)\S{{0,60}}: file exists",
         ("wsl-linux-driver-installed", "cuda-compat-lib-conflict"),
         "the image contains a driver's libraries, where the container toolkit mounts the host's",
         (
@@ -128,7 +128,7 @@ CONTAINERS = (
         ),
     ),
     Signature(
-        rf"{_CLI}initialization error: (?:load library failed: lib(?:nvidia-ml|cuda)\.|nvml error: driver not loaded)",
+        rf"{_CONTAINER_CLI}initialization error: (?:load library failed: lib(?:nvidia-ml|cuda)\.|nvml error: driver not loaded)",
         ("no-driver", "kernel-module-not-built"),
         "the host has no loaded NVIDIA driver",
         (
@@ -137,14 +137,14 @@ CONTAINERS = (
         ),
     ),
     Signature(
-        rf"{_CLI}(?:initialization error: driver (?:rpc )?error|detection error: driver rpc error): timed out",
+        rf"{_CONTAINER_CLI}(?:initialization error: driver (?:rpc )?error|detection error: driver rpc error): timed out",
         ("driver-hung", "gpu-fell-off-bus", "wsl-driver-stack-broken", "persistence-mode-off"),
         "the driver did not answer the container toolkit",
         ("nvidia-container-cli: initialization error: driver rpc error: timed out",),
     ),
     # the driver answers with an error on the host too: src/driver.c, src/nvc_info.c
     Signature(
-        rf"{_CLI}(?:initialization|detection) error: (?:cuda|nvml) error: (?!driver|insufficient|gpu is lost)",
+        rf"{_CONTAINER_CLI}(?:initialization|detection) error: (?:cuda|nvml) error: (?!driver|insufficient|gpu is lost)",
         ("cuda-init-fails", "uvm-not-loaded", "gpu-requires-reset", "gpu-fell-off-bus", "wsl-driver-stack-broken"),
         "the driver does not work on the host",
         (
@@ -155,14 +155,14 @@ CONTAINERS = (
     ),
     # the service that asks the driver ended: src/driver.c
     Signature(
-        rf"{_CLI}(?:initialization error: driver (?:rpc )?error|detection error: driver rpc error): failed to process request",
+        rf"{_CONTAINER_CLI}(?:initialization error: driver (?:rpc )?error|detection error: driver rpc error): failed to process request",
         ("driver-hung", "uvm-not-loaded", "gpu-fell-off-bus", "wsl-driver-stack-broken"),
         "the driver did not answer the container toolkit",
         ("nvidia-container-cli: initialization error: driver error: failed to process request",),
         last=True,
     ),
     Signature(
-        rf"{_CLI}(?:mount error: failed to add device rules|device error: \S{{0,60}} ?unknown device)|Runtime Hook directly \(e\.g\. specifying the docker --gpus",
+        rf"{_CONTAINER_CLI}(?:mount error: failed to add device rules|device error: \S{{0,60}} ?unknown device)|Runtime Hook directly \(e\.g\. specifying the docker --gpus",
         ("container-no-gpu-access",),
         "the container toolkit could not give the container its GPU devices",
         (
@@ -173,7 +173,7 @@ CONTAINERS = (
     ),
     # https://github.com/NVIDIA/nvidia-docker/issues/587; Ubuntu's /sbin/ldconfig is a script that runs /sbin/ldconfig.real
     Signature(
-        rf"{_CLI}ldcache error: ",
+        rf"{_CONTAINER_CLI}ldcache error: ",
         ("container-toolkit-missing",),
         "the container toolkit cannot run the host's ldconfig",
         (
@@ -184,7 +184,7 @@ CONTAINERS = (
     ),
     # https://github.com/NVIDIA/libnvidia-container/issues/111
     Signature(
-        rf"{_CLI}container error: (?:cgroup subsystem devices not found|failed to get device cgroup)",
+        rf"{_CONTAINER_CLI}container error: (?:cgroup subsystem devices not found|failed to get device cgroup)",
         ("container-toolkit-missing",),
         "the container toolkit cannot give the container its devices through cgroups",
         (
@@ -194,7 +194,7 @@ CONTAINERS = (
         cure="Update the NVIDIA Container Toolkit to 1.8.0 or newer, which supports cgroup v2; in a rootless engine, set no-cgroups = true in its config.toml.",
     ),
     Signature(
-        rf"{_CLI}(?:initialization|ldcache|mount|container|detection|device|requirement) error: ",
+        rf"{_CONTAINER_CLI}(?:initialization|ldcache|mount|container|detection|device|requirement) error: ",
         ("container-no-gpu-access", "container-toolkit-missing", "no-driver"),
         "the container toolkit could not give the container its GPUs",
         ("nvidia-container-cli: mount error: stat failed: /dev/nvidia-modeset: no such file or directory",),
@@ -297,7 +297,7 @@ CONTAINERS = (
     ),
     # what helped
     Signature(
-        rf"(?i){cured(_GIVEN)}",
+        rf"(?i){cure_pattern(_GPU_GIVEN)}",
         ("container-no-gpu-access",),
         "the container was started without GPUs",
         ("adding `runtime: nvidia` to the compose file fixed it", "solved by passing --gpus all"),

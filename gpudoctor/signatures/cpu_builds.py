@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import OF_CUDA_BUILDS
+from gpudoctor.signatures.phrases import CUDA_BUILD_FUNCTION
 from gpudoctor.signatures.signature import Signature
 
 _FRAMEWORK = r"\b(?:(?:py)?torch|tensorflow|tf|jax(?:lib)?)\b"
-_GOT = (
+_GOT_INSTALLED = (
     r"\b(?:installs|installed|(?:keeps?|is|always|insists on) installing|gets|got|(?:I|we|you|they|people|always|still|only) get|g[ia]ves?"
     r"|(?:pick|replac|downgrad|pull|obtain|download|resolv)e?[sd]|chooses|chose|takes|took|brings|brought|end(?:s|ed)? up with)"
 )
 """Verbs of what was done. Bare infinitives and imperatives tell what to do."""
 _WITHOUT_CUDA = r"\b(?:(?:cpu(?:[- ]only)?|non-gpu)[- ](?:version|build|variant|package|wheel|one|版)|(?:plain|cpu(?:[- ]only)?|non-gpu) (?:py)?(?:torch|tensorflow|jaxlib)|(?:py)?(?:torch|tensorflow|jaxlib)[- ](?:cpu|(?:without|w/o|minus) (?:the )?(?:cuda|gpu)(?: version| support)?))\b"
-_WAS_GOT = r"(?:is|was|gets|got|are|were|being) (?:\w{1,12} )?(?:installed|pulled|chosen|picked|downloaded)\b"
-_ON_GPU = r"\b(?:runs?|trains?|works?|running|training)(?: \w{1,8})? on (?:the |my |its )?gpu\b"
+_WAS_INSTALLED = r"(?:is|was|gets|got|are|were|being) (?:\w{1,12} )?(?:installed|pulled|chosen|picked|downloaded)\b"
+_RUNS_ON_GPU = r"\b(?:runs?|trains?|works?|running|training)(?: \w{1,8})? on (?:the |my |its )?gpu\b"
 """What somebody says whose build has CUDA."""
 
 CPU_BUILDS = (
     Signature(
         r"Torch not compiled with CUDA enabled"
-        rf"|module 'torch\._C' has no attribute '{OF_CUDA_BUILDS}",
+        rf"|module 'torch\._C' has no attribute '{CUDA_BUILD_FUNCTION}",
         ("cpu-only-build",),
         "this is a CPU-only build of PyTorch",
         ("Torch not compiled with CUDA enabled", "AttributeError: module 'torch._C' has no attribute '_cuda_setDevice'"),
@@ -89,8 +89,8 @@ CPU_BUILDS = (
     ),
     # as people say it
     Signature(
-        rf"(?i)^(?=[^\n]{{0,400}}{_FRAMEWORK})(?![^\n]{{0,400}}{_ON_GPU})[^\n]{{0,400}}?({_GOT}\b[^\n]{{0,60}}{_WITHOUT_CUDA}|{_WITHOUT_CUDA}[^\n]{{0,40}}\b{_WAS_GOT})"
-        rf"|(?:{_GOT}\b[^\n]{{0,20}}{_WITHOUT_CUDA}|{_WITHOUT_CUDA} {_WAS_GOT})[^\n]{{0,40}}\b(?:instead of|rather than|and not)\b[^\n]{{0,20}}\b(?:cuda|gpu)\b"
+        rf"(?i)^(?=[^\n]{{0,400}}{_FRAMEWORK})(?![^\n]{{0,400}}{_RUNS_ON_GPU})[^\n]{{0,400}}?({_GOT_INSTALLED}\b[^\n]{{0,60}}{_WITHOUT_CUDA}|{_WITHOUT_CUDA}[^\n]{{0,40}}\b{_WAS_INSTALLED})"
+        rf"|(?:{_GOT_INSTALLED}\b[^\n]{{0,20}}{_WITHOUT_CUDA}|{_WITHOUT_CUDA} {_WAS_INSTALLED})[^\n]{{0,40}}\b(?:instead of|rather than|and not)\b[^\n]{{0,20}}\b(?:cuda|gpu)\b"
         r"|(?i:\b(?:instead of|rather than)\b[^\n]{0,40}\b(?:cuda|gpu)\b[^\n]{0,30}\binstall\w{0,3}\b[^\n]{0,40}\bcpu\b)"
         r"|(?i:\bcpu(?:[- ]only)? installed (?:instead of|rather than|and not) (?:the )?(?:cuda|gpu)\b)"
         # the build that a list of versions names, or conda's

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gpudoctor.signatures.phrases import cured, not_helped, works_only
+from gpudoctor.signatures.phrases import contrast_pattern, cure_pattern, failed_cure_pattern
 from gpudoctor.signatures.signature import Hint, Signature
 
 
@@ -17,17 +17,17 @@ class Cure(NamedTuple):
     line: str
 
 
-_LOADER = r"LD_LIBRARY_PATH"
+_LOADER_VARIABLE = r"LD_LIBRARY_PATH"
 _REMOVE = r"\b(?:unset(?:ting)?|remov(?:e|ed|ing)|clear(?:ed|ing)?|empt(?:y|ied|ying)|delet(?:e|ed|ing)|without|drop(?:ped|ping)?)"
 _ADD = r"\b(?:put(?:ting)?|add(?:ed|ing)?|set(?:ting)?|export(?:ed|ing)?|with|include[sd]?|including|pass(?:ed|ing)?|defin(?:e|ed|ing))"
-_FAILS = r"\W{0,2}(?:$|[:(]|(?:it |that |everything |the \w{1,10} )?(?:does ?n.?t|fails?|crash|breaks?|error|not\b|no\b|nothing))"
+_FAILS_WITHOUT = r"\W{0,2}(?:$|[:(]|(?:it |that |everything |the \w{1,10} )?(?:does ?n.?t|fails?|crash|breaks?|error|not\b|no\b|nothing))"
 """What follows where a program works with a step and not without it."""
 _DRIVER_LIBS = r"/(?:run/opengl-driver|usr/lib(?:64)?/nvidia(?:-\d{3})?|usr/local/nvidia)\b"
 """Folders of the driver's own libraries: of NixOS, of Linux distributions, and of containers as nvidia-docker 1 and GKE start them."""
 _ON = r"['\"`\]]{0,2} {0,2}(?:=|:|to|is|as) {0,2}['\"`]?(?:true|1|on)\b"
 _OFF = r"['\"`\]]{0,2} {0,2}(?:=|:|to|is|as) {0,2}['\"`]?(?:false|0|off)\b"
 _WSL_LIB = r"/usr/lib/wsl/lib"
-_OWN_LIBS = r"(?:nvidia/\S{0,30}/?lib|-packages/nvidia)"
+_BUNDLED_LIBS = r"(?:nvidia/\S{0,30}/?lib|-packages/nvidia)"
 
 CURES = (
     Cure(
@@ -37,13 +37,13 @@ CURES = (
         "with TF_FORCE_GPU_ALLOW_GROWTH=true it works",
     ),
     Cure(
-        rf"(?:{_LOADER}[^\n]{{0,40}}{_WSL_LIB}|{_WSL_LIB}[^\n]{{0,20}} to (?:the |my )?{_LOADER}|NUMBA_CUDA_DRIVER[^\n]{{0,6}}{_WSL_LIB})",
+        rf"(?:{_LOADER_VARIABLE}[^\n]{{0,40}}{_WSL_LIB}|{_WSL_LIB}[^\n]{{0,20}} to (?:the |my )?{_LOADER_VARIABLE}|NUMBA_CUDA_DRIVER[^\n]{{0,6}}{_WSL_LIB})",
         "wsl-libcuda-not-on-path",
         "it works once the loader finds WSL's own libcuda",
         "with LD_LIBRARY_PATH=/usr/lib/wsl/lib it works",
     ),
     Cure(
-        rf"(?:{_LOADER} ?= ?[\"']?[^\n ]{{0,60}}{_DRIVER_LIBS}|{_DRIVER_LIBS}\S{{0,20}} to (?:the |my )?{_LOADER})",
+        rf"(?:{_LOADER_VARIABLE} ?= ?[\"']?[^\n ]{{0,60}}{_DRIVER_LIBS}|{_DRIVER_LIBS}\S{{0,20}} to (?:the |my )?{_LOADER_VARIABLE})",
         "libcuda-not-on-loader-path",
         "it works once the loader finds the driver's libcuda",
         "with LD_LIBRARY_PATH=/run/opengl-driver/lib it works",
@@ -55,7 +55,7 @@ CURES = (
         "with import torch first it works",
     ),
     Cure(
-        rf"{_LOADER}[^\n]{{0,40}}{_OWN_LIBS}|{_OWN_LIBS}[^\n]{{0,40}}{_LOADER}",
+        rf"{_LOADER_VARIABLE}[^\n]{{0,40}}{_BUNDLED_LIBS}|{_BUNDLED_LIBS}[^\n]{{0,40}}{_LOADER_VARIABLE}",
         "pip-nvidia-libs-not-on-path",
         "it works once the loader finds the CUDA libraries of the framework's own packages",
         "with LD_LIBRARY_PATH=.venv/lib/python3.11/site-packages/nvidia/cudnn/lib it works",
@@ -73,14 +73,14 @@ CURES = (
         "with NCCL_P2P_DISABLE=1 it works",
     ),
     Cure(
-        rf"(?:{_REMOVE}\b[^\n,;.]{{0,30}}{_LOADER}|{_LOADER}[^\n]{{0,120}}\b(?:(?:take|took|taking) (?:it|that|this) (?:out|away|off)|{_REMOVE} (?:it|that|this)\b(?!{_FAILS}))|{_LOADER} (?:is |was )?(?:unset|empty|cleared|removed)\b)",
+        rf"(?:{_REMOVE}\b[^\n,;.]{{0,30}}{_LOADER_VARIABLE}|{_LOADER_VARIABLE}[^\n]{{0,120}}\b(?:(?:take|took|taking) (?:it|that|this) (?:out|away|off)|{_REMOVE} (?:it|that|this)\b(?!{_FAILS_WITHOUT}))|{_LOADER_VARIABLE} (?:is |was )?(?:unset|empty|cleared|removed)\b)",
         "ld-library-path-shadowing",
         "it works once LD_LIBRARY_PATH no longer names another CUDA",
         "without LD_LIBRARY_PATH it works",
     ),
     Cure(
-        rf"{_ADD}\b(?![^\n]{{0,60}}(?:{_WSL_LIB}|{_OWN_LIBS}|{_DRIVER_LIBS}))(?:[^\n,;.]{{0,40}}| \S{{1,60}} to (?:the |my )?){_LOADER}(?!,? (?:is |was )?(?:unset|empty|cleared|removed|not)\b)|(?:\u52a0\u5230|\u52a0\u5165|\u6dfb\u52a0\u5230|\u8bbe\u7f6e|\u52a0\u4e0a)\s?{_LOADER}"
-        rf"|(?<=with ){_LOADER} ?= ?[\"']?(?=[/$])(?![^\n]{{0,80}}(?:{_WSL_LIB}|{_OWN_LIBS}|{_DRIVER_LIBS}))",
+        rf"{_ADD}\b(?![^\n]{{0,60}}(?:{_WSL_LIB}|{_BUNDLED_LIBS}|{_DRIVER_LIBS}))(?:[^\n,;.]{{0,40}}| \S{{1,60}} to (?:the |my )?){_LOADER_VARIABLE}(?!,? (?:is |was )?(?:unset|empty|cleared|removed|not)\b)|(?:\u52a0\u5230|\u52a0\u5165|\u6dfb\u52a0\u5230|\u8bbe\u7f6e|\u52a0\u4e0a)\s?{_LOADER_VARIABLE}"
+        rf"|(?<=with ){_LOADER_VARIABLE} ?= ?[\"']?(?=[/$])(?![^\n]{{0,80}}(?:{_WSL_LIB}|{_BUNDLED_LIBS}|{_DRIVER_LIBS}))",
         "cuda-libs-not-on-loader-path",
         "it works once LD_LIBRARY_PATH names the folder of the CUDA libraries",
         "once I add LD_LIBRARY_PATH to the service's environment it works",
@@ -101,25 +101,27 @@ CURES = (
 """A more particular step stands first."""
 
 
-def _told(cure: Cure) -> str:
+def _cure_statement(cure: Cure) -> str:
     step = rf"(?:\w{{1,16}} )?(?:{cure.step})"  # a path has no word boundary before it
-    return rf"(?i){cured(step)}|{works_only(step)}"
+    return rf"(?i){cure_pattern(step)}|{contrast_pattern(step)}"
 
 
-WHAT_HELPED = tuple(Signature(_told(cure), (cure.cause,), cure.meaning, (cure.line,), said=True) for cure in CURES)
+CURE_SIGNATURES = tuple(Signature(_cure_statement(cure), (cure.cause,), cure.meaning, (cure.line,), said=True) for cure in CURES)
 """They name one cause each, so they explain the errors that name it beside others."""
 _NEWER_DRIVER = r"(?:updat|upgrad|install)\w{1,4} (?:to )?(?:the |my |a |an )?(?:newer |newest |latest |recent |new )?(?:nvidia |gpu |graphics |cuda ){0,2}drivers?\b(?! and)"
 CURE_HINTS = (
-    *(Hint(_told(cure), cure.cause, cure.line, said=True) for cure in CURES),
+    *(Hint(_cure_statement(cure), cure.cause, cure.line, said=True) for cure in CURES),
     Hint(
-        rf"(?i){cured(_NEWER_DRIVER)}|{works_only(_NEWER_DRIVER)}",
+        rf"(?i){cure_pattern(_NEWER_DRIVER)}|{contrast_pattern(_NEWER_DRIVER)}",
         "driver-too-old",
         "solved by updating the NVIDIA driver",
         said=True,
     ),
 )
-_ALWAYS_CURED = frozenset(("gpu-memory-preallocation", "ld-library-path-shadowing", "cuda-visible-devices-masked", "nccl-p2p-acs-iommu"))
+_ALWAYS_CURED_CAUSES = frozenset(
+    ("gpu-memory-preallocation", "ld-library-path-shadowing", "cuda-visible-devices-masked", "nccl-p2p-acs-iommu")
+)
 """Causes that their cures always remove: a cure that did not help excludes them."""
-HELPED = {cure.cause: _told(cure) for cure in CURES if cure.cause in _ALWAYS_CURED}
-NOT_HELPED = {cure.cause: rf"(?i){not_helped(cure.step)}" for cure in CURES if cure.cause in _ALWAYS_CURED}
+CURE_HELPED = {cure.cause: _cure_statement(cure) for cure in CURES if cure.cause in _ALWAYS_CURED_CAUSES}
+CURE_DID_NOT_HELP = {cure.cause: rf"(?i){failed_cure_pattern(cure.step)}" for cure in CURES if cure.cause in _ALWAYS_CURED_CAUSES}
 """How people say of each that its cure helped, or did not."""

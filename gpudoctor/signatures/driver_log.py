@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import smi_ended_with
+from gpudoctor.signatures.phrases import smi_status_pattern
 from gpudoctor.signatures.signature import Signature
 
-_XID = r"(?:\bXid \([^)\n]{1,100}\): |XidCriticalError: Xid=)"
+_XID_PREFIX = r"(?:\bXid \([^)\n]{1,100}\): |XidCriticalError: Xid=)"
 """How the driver's kernel log lines begin, and the device plugin's: https://docs.nvidia.com/deploy/xid-errors/"""
 
-_PLACE = r"[0-9a-f]{2}:[0-9a-f]{2}\.\d"
-_LARGE = r" 0x[1-9a-f][0-9a-f]{7,}"
-_NO_ROOM = r"BAR [0-5](?: \[mem size{size}[^\]\n]{{0,60}}\])?: (?:can't assign; no space|(?:no space for|failed to assign) \[mem size{size}|failed to assign$)"
+_PCI_PLACE = r"[0-9a-f]{2}:[0-9a-f]{2}\.\d"
+_LARGE_SIZE = r" 0x[1-9a-f][0-9a-f]{7,}"
+_BAR_WITHOUT_ADDRESS = r"BAR [0-5](?: \[mem size{size}[^\]\n]{{0,60}}\])?: (?:can't assign; no space|(?:no space for|failed to assign) \[mem size{size}|failed to assign$)"
 """How the kernel says that a window of a device has no address."""
 
 # The other lines were read in https://github.com/NVIDIA/open-gpu-kernel-modules and in nvidia-smi 550.163.01, unless noted.
 DRIVER_LOG = (
     Signature(
-        rf"{_XID}79\b|(?<![A-Za-z])(?i:xid)(?: error| code)?:? {{0,2}}79(?!\d)|GPU has fallen off (?:of )?the bus|(?i:\b(?:gpus?|cards?|nvrm|xid)\b[^\n]{{0,30}}\b(?:falls?|fell|fallen|falling|felt) (?:of|off|out)(?: of)? (?:the )?(?:pcie? )?bus\b)|fallen off the bus and is not responding to commands",
+        rf"{_XID_PREFIX}79\b|(?<![A-Za-z])(?i:xid)(?: error| code)?:? {{0,2}}79(?!\d)|GPU has fallen off (?:of )?the bus|(?i:\b(?:gpus?|cards?|nvrm|xid)\b[^\n]{{0,30}}\b(?:falls?|fell|fallen|falling|felt) (?:of|off|out)(?: of)? (?:the )?(?:pcie? )?bus\b)|fallen off the bus and is not responding to commands",
         ("gpu-fell-off-bus",),
         "the GPU has fallen off the bus",
         ("NVRM: Xid (PCI:0000:1f:00): 79, GPU has fallen off the bus.", "fallen off the bus and is not responding to commands."),
     ),
     Signature(
-        rf"{_XID}(?:48|9[45]|140|17[12])\b|(?<![A-Za-z])(?i:xid)(?: error| code)?:? {{0,2}}(?:48|9[45])(?!\d)",
+        rf"{_XID_PREFIX}(?:48|9[45]|140|17[12])\b|(?<![A-Za-z])(?i:xid)(?: error| code)?:? {{0,2}}(?:48|9[45])(?!\d)",
         ("ecc-hardware-error",),
         "the GPU's memory had an uncorrectable error",
         ("NVRM: Xid (PCI:0000:1f:00): 48, An uncorrectable double bit error (DBE) has been detected",),
@@ -47,19 +47,19 @@ DRIVER_LOG = (
         ("NVRM: Xid (PCI:0000:3b:00): 63, Dynamic Page Retirement: New page retired, reboot to activate (0x00000000002a41c7).",),
     ),
     Signature(
-        rf"{_XID}63\b(?![^\n]{{0,60}}Dynamic Page)|(?<![A-Za-z])(?i:xid)(?: error| code)?:? {{0,2}}63(?!\d)",
+        rf"{_XID_PREFIX}63\b(?![^\n]{{0,60}}Dynamic Page)|(?<![A-Za-z])(?i:xid)(?: error| code)?:? {{0,2}}63(?!\d)",
         ("row-remap-pending",),
         "the GPU takes bad memory out of use",
         ("NVRM: Xid (PCI:0000:07:00): 63, pid=2204, name=python3",),
     ),
     Signature(
-        rf"{_XID}64\b|(?<![A-Za-z])(?i:xid)(?: error| code)?:? {{0,2}}64(?!\d)|Dynamic Page Retirement: Fatal error",
+        rf"{_XID_PREFIX}64\b|(?<![A-Za-z])(?i:xid)(?: error| code)?:? {{0,2}}64(?!\d)|Dynamic Page Retirement: Fatal error",
         ("row-remap-failed",),
         "the GPU could not take bad memory out of use",
         ("NVRM: Xid (PCI:0000:07:00): 64, pid=2204, name=python3",),
     ),
     Signature(
-        rf"{_XID}(?:119|120)\b|(?<![A-Za-z])(?i:xid)(?: error| code)?:? {{0,2}}(?:119|120)(?!\d)|Cannot initialize GSP firmware RM|firmware load for nvidia/[\d.]{{1,20}}/gsp_\w{{1,20}}\.bin failed|unexpected WPR2 already up|failed to wait for GFW_BOOT"
+        rf"{_XID_PREFIX}(?:119|120)\b|(?<![A-Za-z])(?i:xid)(?: error| code)?:? {{0,2}}(?:119|120)(?!\d)|Cannot initialize GSP firmware RM|firmware load for nvidia/[\d.]{{1,20}}/gsp_\w{{1,20}}\.bin failed|unexpected WPR2 already up|failed to wait for GFW_BOOT"
         r"|RmInitAdapter: No firmware image found|GSP-RM proxy boot command failed|GSP-CrashCat Report|Rate limiting GSP RPC error prints|GSP_INIT_DONE RPC failed|NVRM: GPU\d{1,2} RPC (?:event )?history \(CPU|_kgspIsHeartbeatTimedOut: Heartbeat timed out|Back to back GSP RPC timeout|\*{8} GSP Timeout \*{8}",
         ("gsp-firmware-failure",),
         "the GPU's firmware (GSP) failed or stopped responding",
@@ -72,7 +72,7 @@ DRIVER_LOG = (
         ),
     ),
     Signature(
-        rf"{_XID}54\b|GPU does not have the necessary power cables connected|Insufficient External Power|{smi_ended_with(8)}",
+        rf"{_XID_PREFIX}54\b|GPU does not have the necessary power cables connected|Insufficient External Power|{smi_status_pattern(8)}",
         ("power-cable-missing",),
         "the GPU has no auxiliary power",
         ("GPU does not have the necessary power cables connected.", "Insufficient External Power"),
@@ -85,7 +85,7 @@ DRIVER_LOG = (
     ),
     # drivers/pci/setup-res.c, until and since 6.12; of other drivers' devices only windows of 256 MiB and more, as GPUs have
     Signature(
-        rf"\bnvidia [0-9a-f]{{4}}:{_PLACE}: {_NO_ROOM.format(size='')}|\bpci [0-9a-f]{{4}}:{_PLACE}: {_NO_ROOM.format(size=_LARGE)}",
+        rf"\bnvidia [0-9a-f]{{4}}:{_PCI_PLACE}: {_BAR_WITHOUT_ADDRESS.format(size='')}|\bpci [0-9a-f]{{4}}:{_PCI_PLACE}: {_BAR_WITHOUT_ADDRESS.format(size=_LARGE_SIZE)}",
         ("pci-bar-not-assigned",),
         "a PCI BAR of the GPU has no address",
         (
@@ -124,7 +124,7 @@ DRIVER_LOG = (
     ),
     # drivers/pci/pci.c and pcie/err.c: the device does not answer, or its link had a fatal error
     Signature(
-        rf"\bnvidia [0-9a-f]{{4}}:{_PLACE}: (?:Unable to change power state from D3cold|can't change power state from D3cold|not ready \d{{1,6}}ms after|AER: can't recover|PCIe Bus Error: severity=Uncorrect(?:ed|able) \(Fatal\))",
+        rf"\bnvidia [0-9a-f]{{4}}:{_PCI_PLACE}: (?:Unable to change power state from D3cold|can't change power state from D3cold|not ready \d{{1,6}}ms after|AER: can't recover|PCIe Bus Error: severity=Uncorrect(?:ed|able) \(Fatal\))",
         ("gpu-fell-off-bus",),
         "the GPU does not answer on the PCIe bus",
         (
@@ -181,7 +181,7 @@ DRIVER_LOG = (
         tells="lspci -nnk -d 10de:",
     ),
     Signature(
-        rf"{_XID}(?:74|14[4-9]|150)\b|\b(?i:xid)(?: error| code)?:? {{0,2}}(?:74|14[4-9]|150)\b|NVLink: fatal error detected on link",
+        rf"{_XID_PREFIX}(?:74|14[4-9]|150)\b|\b(?i:xid)(?: error| code)?:? {{0,2}}(?:74|14[4-9]|150)\b|NVLink: fatal error detected on link",
         ("nvlink-errors",),
         "an NVLink had errors",
         ("NVLink: fatal error detected on link 5(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)",),
@@ -215,7 +215,7 @@ DRIVER_LOG = (
         ("fabric manager NVIDIA GPU driver interface version 550.54.15 don't match with driver version 550.163.01.",),
     ),
     Signature(
-        rf"infoROM is corrupted(?: at gpu|$)|NVML: Corrupted infoROM|NVML_ERROR_CORRUPTED_INFOROM|NVMLError_CorruptedInforom|{smi_ended_with(14)}",
+        rf"infoROM is corrupted(?: at gpu|$)|NVML: Corrupted infoROM|NVML_ERROR_CORRUPTED_INFOROM|NVMLError_CorruptedInforom|{smi_status_pattern(14)}",
         ("inforom-corrupt",),
         "the GPU's infoROM is corrupt",
         ("WARNING: infoROM is corrupted at gpu 0000:07:00.0", "pynvml.NVMLError_CorruptedInforom: infoROM is corrupted"),

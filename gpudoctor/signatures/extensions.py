@@ -221,16 +221,16 @@ COMPILED_FOR_A_FRAMEWORK = (
 
 _EXTENSION = r"flash[-_]?att|flashinfer|xformers|/apex/|/csrc/|third_party|sageattention|spconv|pytorch3d|nvdiffrast|diff_gaussian|tinycudann|exllama|torch_scatter|mmcv"
 """A compiled extension, by its name or by the folder of its sources."""
-OF_TORCH = r"(?:THC|THCUNN|[aA][tT]en)"
+TORCH_KERNEL_FOLDERS = r"(?:THC|THCUNN|[aA][tT]en)"
 """Folders of PyTorch's own kernels."""
-_ITS_FUNCTION = r"invalid device function"
+_INVALID_FUNCTION = r"invalid device function"
 """cudaErrorInvalidDeviceFunction, 8 and since CUDA 10.1 98: a kernel that is not compiled for the GPU. Frameworks build for many; HIP gives it too, of frameworks."""
 # before the status that the same line has: csrc/flash_attn of flash-attn and xFormers, which print the place of the failed launch;
 # a program's own check of a launch, such as that of NVIDIA's samples
-WITHOUT_KERNELS = (
+MISSING_KERNELS = (
     Signature(
         rf"(?i)(?:{_EXTENSION})[^\n]{{0,200}}no kernel image|no kernel image[^\n]{{0,160}}(?:{_EXTENSION})"
-        rf"|\b(?:error in \w{{2,60}}|CUDA kernel failed ): (?:no kernel image|{_ITS_FUNCTION})|(?i:CUDA error \([^)\n]{{0,160}}(?:{_EXTENSION})[^)\n]{{0,160}}\): {_ITS_FUNCTION})"
+        rf"|\b(?:error in \w{{2,60}}|CUDA kernel failed ): (?:no kernel image|{_INVALID_FUNCTION})|(?i:CUDA error \([^)\n]{{0,160}}(?:{_EXTENSION})[^)\n]{{0,160}}\): {_INVALID_FUNCTION})"
         r"|(?<![/\\\w.-])[\w-]{2,40}\.cuh?[:(, ]{1,3}(?:line )?\d{1,5}[^\n]{0,60}no kernel image"
         r"|\b(?:cudaCheckError\(\)|checkCudaErrors\(\)|GPUassert)[^\n]{0,40}no kernel image|\bcudaError_t \d{1,3} : \"no kernel image|Failed to launch \w{1,40} kernel \(error code no kernel image",
         ("extension-missing-arch",),
@@ -245,8 +245,8 @@ WITHOUT_KERNELS = (
     ),
     # dlib's gpu_data.cpp, Caffe's CUDA_CHECK, Kaldi's cu-common.h and what programs make of the status
     Signature(
-        rf"\.(?:cuh?|cpp)\b[^\n]{{0,80}}{_ITS_FUNCTION}|{_ITS_FUNCTION}(?! at \S{{0,200}}/{OF_TORCH}/)(?: \((?:8|98)\)|:? (?:in |at )?\S{{0,200}}\.cuh?\b)|\bError text: {_ITS_FUNCTION}"
-        rf"|(?:cudaCheckError\(\)|checkCudaErrors\(\)|GPUassert|cudaSuccess|Cuda kernel failed\.|\bcode: (?:8|98), reason|\bcudaError_t (?:8|98) :)[^\n]{{0,60}}{_ITS_FUNCTION}",
+        rf"\.(?:cuh?|cpp)\b[^\n]{{0,80}}{_INVALID_FUNCTION}|{_INVALID_FUNCTION}(?! at \S{{0,200}}/{TORCH_KERNEL_FOLDERS}/)(?: \((?:8|98)\)|:? (?:in |at )?\S{{0,200}}\.cuh?\b)|\bError text: {_INVALID_FUNCTION}"
+        rf"|(?:cudaCheckError\(\)|checkCudaErrors\(\)|GPUassert|cudaSuccess|Cuda kernel failed\.|\bcode: (?:8|98), reason|\bcudaError_t (?:8|98) :)[^\n]{{0,60}}{_INVALID_FUNCTION}",
         ("extension-missing-arch",),
         "a compiled extension or program has no kernels for this GPU",
         (

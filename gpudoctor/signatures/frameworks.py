@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudoctor.signatures.signature import Signature
 
-_SINCE_LONG = (
+_LONG_KNOWN_FUNCTIONS = (
     r"cu(?:Init|DriverGetVersion|DeviceGet(?:Count|Name|Attribute)?|Ctx(?:Create|Destroy|[GS]etCurrent|P(?:ush|op)Current|Synchronize)"
     r"|Module(?:Load(?:Data(?:Ex)?)?|Unload|GetFunction)|LaunchKernel|Mem(?:Alloc|Free|cpy(?:HtoD|DtoH)))(?:_v2)?\b"
 )
@@ -136,7 +136,7 @@ FRAMEWORKS = (
     ),
     # what a program takes for libcuda and is none; numba's cuda/cudadrv/driver.py, for a path that the environment names
     Signature(
-        rf"libcuda\.so\S{{0,40}}: undefined symbol: {_SINCE_LONG}|driver missing function: {_SINCE_LONG}",
+        rf"libcuda\.so\S{{0,40}}: undefined symbol: {_LONG_KNOWN_FUNCTIONS}|driver missing function: {_LONG_KNOWN_FUNCTIONS}",
         ("libcuda-is-stub", "libcuda-not-on-loader-path", "no-driver"),
         "what is loaded as libcuda lacks functions that the library of every driver has",
         ("/usr/lib64/libcuda.so: undefined symbol: cuDriverGetVersion", "CudaDriverError: driver missing function: cuInit."),
@@ -145,7 +145,7 @@ FRAMEWORKS = (
     ),
     # CUDA.jl and extensions that link no libcuda: they take the function from whatever is loaded
     Signature(
-        rf"undefined symbol: {_SINCE_LONG}",
+        rf"undefined symbol: {_LONG_KNOWN_FUNCTIONS}",
         ("no-driver", "libcuda-not-on-loader-path", "container-no-gpu-access", "no-gpu"),
         "no libcuda is loaded",
         ("/opt/julia/bin/julia: undefined symbol: cuDriverGetVersion",),
@@ -154,9 +154,9 @@ FRAMEWORKS = (
     ),
     # https://github.com/ollama/ollama/issues/6626
     Signature(
-        rf"libcuda\.so\S{{0,40}}: undefined symbol: (?!{_SINCE_LONG})cu\w{{3,60}}|libcuda\.so\S{{0,40}} error=\W{{0,2}}symbol lookup for cu\w{{3,60}} failed"
+        rf"libcuda\.so\S{{0,40}}: undefined symbol: (?!{_LONG_KNOWN_FUNCTIONS})cu\w{{3,60}}|libcuda\.so\S{{0,40}} error=\W{{0,2}}symbol lookup for cu\w{{3,60}} failed"
         # tensorflow/stream_executor/cuda/cuda_driver.cc of 1.0; numba
-        rf"|Check failed: s\.ok\(\) could not find cu[A-Z]\w{{3,60}}|driver missing function: (?!{_SINCE_LONG})cu[A-Z]",
+        rf"|Check failed: s\.ok\(\) could not find cu[A-Z]\w{{3,60}}|driver missing function: (?!{_LONG_KNOWN_FUNCTIONS})cu[A-Z]",
         ("driver-too-old",),
         "the driver's libcuda lacks a function that this build needs",
         (
@@ -166,7 +166,7 @@ FRAMEWORKS = (
     ),
     # what an extension asks of libcuda: https://docs.nvidia.com/cuda/cuda-driver-api/
     Signature(
-        rf"undefined symbol: (?!{_SINCE_LONG})cu(?:Ctx|Device|Driver|Event|Func|Get|Graph|Green|Init|Kernel|Launch|Library|Link|Mem|Module|Multicast|Occupancy|Pointer|Stream|TensorMap)\w{{0,40}}",
+        rf"undefined symbol: (?!{_LONG_KNOWN_FUNCTIONS})cu(?:Ctx|Device|Driver|Event|Func|Get|Graph|Green|Init|Kernel|Launch|Library|Link|Mem|Module|Multicast|Occupancy|Pointer|Stream|TensorMap)\w{{0,40}}",
         ("driver-too-old", "libcuda-not-on-loader-path"),
         "the driver's libcuda lacks a function that this build needs, or is not loaded",
         ("sgl_kernel/spatial_ops.abi3.so: undefined symbol: cuGreenCtxDestroy",),

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.signatures.phrases import NOTEBOOK, OF_CUDA_BUILDS, TENSORFLOW_TWICE, TERMINAL
+from gpudoctor.signatures.phrases import CUDA_BUILD_FUNCTION, NOTEBOOK, TENSORFLOW_TWICE, TERMINAL
 from gpudoctor.signatures.signature import Signature
 
 _FRAMEWORKS = "torch|tensorflow|jax|jaxlib|keras"
-_SHADOWED = ("two-copies-of-framework", "script-folder-hides-package")
-_RENAME = "Rename the file or folder of the package's name beside the program; if there is none, uninstall the copies of the package until none is left, then install one."
+_SHADOWING_CAUSES = ("two-copies-of-framework", "script-folder-hides-package")
+_RENAME_FILE = "Rename the file or folder of the package's name beside the program; if there is none, uninstall the copies of the package until none is left, then install one."
 
-_BLIND = r"\b(?:returns? false|is false|says false|gives? false|false|no gpus?)\b"
-_SEES = r"\b(?:returns? true|is true|says true|gives? true|true|works)\b"
+_SEES_NO_GPU = r"\b(?:returns? false|is false|says false|gives? false|false|no gpus?)\b"
+_SEES_GPU = r"\b(?:returns? true|is true|says true|gives? true|true|works)\b"
 
 IMPORTS = (
     # numpy/core/src/multiarray/multiarraymodule.c and numpy/_core/_internal.py of 1.26 to 2.3; torch/csrc/utils/tensor_numpy.cpp
@@ -135,14 +135,14 @@ IMPORTS = (
         r"'(?:"
         + _FRAMEWORKS
         + r")' is not a package|cannot import name '\w{1,40}' from '(?:random|types|typing|queue|logging|tokenize|copy|platform|inspect|math|code)' \(",
-        _SHADOWED,
+        _SHADOWING_CAUSES,
         "a file or another copy is imported instead of the package",
         ("No module named 'tensorflow.python'; 'tensorflow' is not a package",),
-        cure=_RENAME,
+        cure=_RENAME_FILE,
     ),
     # torch/__init__.py, whose compiled module has another version; Python 2 does not name it: https://github.com/pytorch/pytorch/issues/2094
     Signature(
-        rf"module 'torch\._C' has no attribute '(?!{OF_CUDA_BUILDS})|'module' object has no attribute '(?:_init_names|\w{{3,20}}(?:Tensor|Storage)Base)'",
+        rf"module 'torch\._C' has no attribute '(?!{CUDA_BUILD_FUNCTION})|'module' object has no attribute '(?:_init_names|\w{{3,20}}(?:Tensor|Storage)Base)'",
         ("two-copies-of-framework",),
         "the Python files and the compiled module of PyTorch have different versions",
         (
@@ -164,27 +164,27 @@ IMPORTS = (
         + _FRAMEWORKS
         + r")[.\w]{0,40}'"
         r"|module '(?:torch|tensorflow|jax)' has no attribute '(?:__version__|nn|cuda|Tensor|tensor|device|keras|constant|config|numpy|jit|devices)'",
-        _SHADOWED,
+        _SHADOWING_CAUSES,
         "a file or folder of the same name is imported instead of the package",
         (
             "partially initialized module 'torch' has no attribute",
             "(consider renaming '/home/me/torch.py' if it has the same name",
             "AttributeError: module 'torch' has no attribute 'cuda'",
         ),
-        cure=_RENAME,
+        cure=_RENAME_FILE,
     ),
     Signature(
         r'File "(?![^"\n]{0,200}(?:site-packages|dist-packages|lib/python|/torch/|/jax/|/numpy/|/tensorflow/))(?:[^"\n]{0,200}[/\\])?(?:torch|tensorflow|jax|keras|numpy|random|types|typing|queue|logging|tokenize|copy|platform|profile)\.py", line \d{1,6}, in <module>',
-        _SHADOWED,
+        _SHADOWING_CAUSES,
         "a file has the name of a package or of a standard module",
         ('File "/home/me/torch.py", line 4, in <module>',),
-        cure=_RENAME,
+        cure=_RENAME_FILE,
     ),
     # as people compare two programs that run Python
     Signature(
-        rf"(?i)\b{NOTEBOOK}\b[^\n]{{0,100}}{_BLIND}[^\n]{{0,120}}(?:\b{TERMINAL}|\.py)\b[^\n]{{0,80}}{_SEES}"
-        rf"|{_BLIND} (?:in|inside|from) (?:the |my |a )?{NOTEBOOK}\b[^\n]{{0,60}}{_SEES} (?:in|from) (?:the |my |a )?{TERMINAL}\b"
-        rf"|\b{TERMINAL}\b[^\n]{{0,80}}{_SEES}[^\n]{{0,80}}\b{NOTEBOOK}\b[^\n]{{0,80}}{_BLIND}",
+        rf"(?i)\b{NOTEBOOK}\b[^\n]{{0,100}}{_SEES_NO_GPU}[^\n]{{0,120}}(?:\b{TERMINAL}|\.py)\b[^\n]{{0,80}}{_SEES_GPU}"
+        rf"|{_SEES_NO_GPU} (?:in|inside|from) (?:the |my |a )?{NOTEBOOK}\b[^\n]{{0,60}}{_SEES_GPU} (?:in|from) (?:the |my |a )?{TERMINAL}\b"
+        rf"|\b{TERMINAL}\b[^\n]{{0,80}}{_SEES_GPU}[^\n]{{0,80}}\b{NOTEBOOK}\b[^\n]{{0,80}}{_SEES_NO_GPU}",
         ("wrong-python-environment",),
         "one program sees the GPU and another does not, so each starts another Python",
         ("torch: it is False in my Jupyter notebook but True in the terminal.",),
@@ -214,14 +214,14 @@ IMPORTS = (
     ),
 )
 # tensorflow/python/pywrap_tensorflow.py
-_NATIVE = Signature(
+_NATIVE_RUNTIME = Signature(
     r"Failed to load the native TensorFlow runtime",
     ("framework-import-fails",),
     "the installed framework cannot be imported",
     ("Failed to load the native TensorFlow runtime.",),
     vague=True,
 )
-UNNAMED = (
+UNEXPLAINED_IMPORTS = (
     # 0xC000001D, STATUS_ILLEGAL_INSTRUCTION: https://learn.microsoft.com/openspecs/windows_protocols/ms-erref/596a1078-e883-4972-9bbc-49e60bebca55
     Signature(
         r"DLL load failed with error code -1073741795",
@@ -251,8 +251,8 @@ UNNAMED = (
         said=True,
     ),
     # before 1.14 it links CUDA's libraries, so another release of them fails the import
-    msgspec.structs.replace(_NATIVE, causes=("cuda-version-mismatch",), needs_support=True),
-    _NATIVE,
+    msgspec.structs.replace(_NATIVE_RUNTIME, causes=("cuda-version-mismatch",), needs_support=True),
+    _NATIVE_RUNTIME,
     # glibc's dl-tls
     Signature(
         r"cannot allocate memory in static TLS block|cannot load any more object with static TLS",
@@ -265,7 +265,7 @@ UNNAMED = (
     # Python in a clone of PyTorch, or in a folder into which a wheel was unpacked: https://github.com/pytorch/pytorch/issues/574, /issues/1633
     Signature(
         r'File "(?![^"\n]{0,200}(?:site-packages|dist-packages|lib(?:64)?/python))(?:[^"\n]{0,200}[/\\])?torch[/\\]__init__\.pyc?", line \d{1,5}, in <module>',
-        _SHADOWED,
+        _SHADOWING_CAUSES,
         "PyTorch is imported from a source folder instead of the installed package",
         ('File "torch/__init__.py", line 45, in <module>',),
         vague=True,

@@ -3,45 +3,45 @@
 from __future__ import annotations
 
 from gpudoctor.signatures.cudnn_releases import CUDNN_RELEASES
-from gpudoctor.signatures.missing_libraries import MISSING_LIBRARIES, NO_CUDA, NO_CUDNN
+from gpudoctor.signatures.missing_libraries import MISSING_CUDA_CAUSES, MISSING_CUDNN_CAUSES, MISSING_LIBRARIES
 from gpudoctor.signatures.signature import Signature
 
-_CUDA = r"lib(?:cudart|cublas\w{0,40}|cufft\w{0,20}|curand|cusolver\w{0,20}|cusparse\w{0,40}|nvrtc[\w-]{0,20}|nvJitLink|nvToolsExt|nvshmem_host|cufile|cupti|cutensor|npp\w{0,20}|nccl(?!-))"
+_CUDA_FILE = r"lib(?:cudart|cublas\w{0,40}|cufft\w{0,20}|curand|cusolver\w{0,20}|cusparse\w{0,40}|nvrtc[\w-]{0,20}|nvJitLink|nvToolsExt|nvshmem_host|cufile|cupti|cutensor|npp\w{0,20}|nccl(?!-))"
 _DLL = r"(?:cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|nvrtc)64_\d{1,3}(?:_\d)?\.dll"
 
 
-def _not_found(pattern: str, *lines: str) -> Signature:
-    return Signature(pattern, NO_CUDA, "a CUDA library was not found", lines)
+def _missing_cuda_signature(pattern: str, *lines: str) -> Signature:
+    return Signature(pattern, MISSING_CUDA_CAUSES, "a CUDA library was not found", lines)
 
 
-def _no_cudnn(pattern: str, *lines: str) -> Signature:
-    return Signature(pattern, NO_CUDNN, "cuDNN or one of its libraries was not found", lines)
+def _missing_cudnn_signature(pattern: str, *lines: str) -> Signature:
+    return Signature(pattern, MISSING_CUDNN_CAUSES, "cuDNN or one of its libraries was not found", lines)
 
 
 # tensorflow/compiler/jit/xla_gpu_device.cc of 1.14 to 2.3: XLA's device needs only the driver, TensorFlow's own needs every library
-_ONLY_OF_XLA = r"(?:available devices (?:are|:)|\[PhysicalDevice\()(?![^\n]{0,400}device:GPU:\d)[^\n]{0,300}device:XLA_GPU:\d|(?i:\b(?:only|just)\b[^\n.]{0,40}\bXLA_GPU\b|\bXLA_GPU\b[^\n.]{0,24}\b(?:instead of|rather than|(?:but )?not?) (?:a |the |any )?(?:normal |plain )?GPUs?\b|\b(?:gpus?|devices?|type)\b[^\n.]{0,12}\b(?:is|are|as)\b[^\n.]{0,16}\bXLA_GPU\b)"
-_WITHOUT_OWN = "the driver works, and TensorFlow's own GPU device is missing: a CUDA library or cuDNN did not load"
+_ONLY_XLA_DEVICES = r"(?:available devices (?:are|:)|\[PhysicalDevice\()(?![^\n]{0,400}device:GPU:\d)[^\n]{0,300}device:XLA_GPU:\d|(?i:\b(?:only|just)\b[^\n.]{0,40}\bXLA_GPU\b|\bXLA_GPU\b[^\n.]{0,24}\b(?:instead of|rather than|(?:but )?not?) (?:a |the |any )?(?:normal |plain )?GPUs?\b|\b(?:gpus?|devices?|type)\b[^\n.]{0,12}\b(?:is|are|as)\b[^\n.]{0,16}\bXLA_GPU\b)"
+_WITHOUT_GPU_DEVICE = "the driver works, and TensorFlow's own GPU device is missing: a CUDA library or cuDNN did not load"
 
 LIBRARIES = (
     Signature(
-        _ONLY_OF_XLA,
+        _ONLY_XLA_DEVICES,
         ("cuda-version-mismatch",),
-        _WITHOUT_OWN,
+        _WITHOUT_GPU_DEVICE,
         ("only XLA_GPU:0 is listed",),
         vague=True,
         needs_support=True,
     ),
     Signature(
-        _ONLY_OF_XLA,
-        (*NO_CUDA, *NO_CUDNN),
-        _WITHOUT_OWN,
+        _ONLY_XLA_DEVICES,
+        (*MISSING_CUDA_CAUSES, *MISSING_CUDNN_CAUSES),
+        _WITHOUT_GPU_DEVICE,
         ("the devices are XLA_GPU instead of GPU",),
         vague=True,
         tells="ldconfig -p | grep -E 'cudart|cublas|cudnn'",
     ),
     *CUDNN_RELEASES,
     # the first is cuDNN 8's: https://github.com/pytorch/pytorch/issues/104591; JAX's plugin
-    _no_cudnn(
+    _missing_cudnn_signature(
         r"Could not load library libcudnn(?![^\n]{0,300}undefined symbol)(?![^\n]{0,300}Error:(?: /|$| libcuda\.so))|Couldn't open CUDA library (?:libcudnn|cudnn64)|Unable to load cuDNN DSO|Unable to load any of \{libcudnn|\blibcudnn\b[^\n]{0,12} not found\b|libcudnn\S{0,200} => not found|Unable to load cuDNN\.(?: Is it installed| \(Set TF_CPP_MIN_LOG_LEVEL|$)",
         "Could not load library libcudnn_cnn_infer.so.8",
         "Unable to load cuDNN. Is it installed?",
@@ -49,27 +49,27 @@ LIBRARIES = (
     # glibc's loader, which has then looked in every folder: no copy of cuDNN is before another
     Signature(
         r"libcudnn\S{0,200}: cannot open shared object file",
-        tuple(cause for cause in NO_CUDNN if cause != "cudnn-shadowed-by-system"),
+        tuple(cause for cause in MISSING_CUDNN_CAUSES if cause != "cudnn-shadowed-by-system"),
         "cuDNN or one of its libraries was not found",
         ("libcudnn.so.9: cannot open shared object file",),
     ),
     # XLA, for a cuDNN that it could not load or start: https://github.com/jax-ml/jax/issues/4920
     Signature(
         r"DNN library is not found",
-        (*NO_CUDNN, "cudnn-version-mismatch", "gpu-memory-preallocation"),
+        (*MISSING_CUDNN_CAUSES, "cudnn-version-mismatch", "gpu-memory-preallocation"),
         "XLA could not load or start cuDNN",
         ("UNIMPLEMENTED: DNN library is not found.",),
         vague=True,
         last=True,
     ),
     # tensorflow's dso_loader.cc and self_check.py, ONNX Runtime
-    _no_cudnn(
+    _missing_cudnn_signature(
         r"Could not (?:load dynamic|dlopen) library 'cudnn64_|Could not (?:find|load) 'cudnn64_|WinDLL\(build_info\.cudnn_dll_name\)|which depends on \\?\"cudnn64_\d{1,2}\.dll|dynamic library \((?:lib)?cudnn[\w.;]{1,40}\) that \w{2,20} depends on",
         "Could not load dynamic library 'cudnn64_8.dll'",
         "The third-party dynamic library (libcudnn.so) that Paddle depends on is not configured correctly.",
     ),
     # what cuDNN prints before it aborts, on Windows too, and its status in cudnn_graph.h
-    _no_cudnn(
+    _missing_cudnn_signature(
         r"Could not (?:locate|load library) (?:cudnn|zlibwapi)\w{0,60}\.dll|\bcudnn_\w{2,40}64_\d{1,2}\.dll\b['\"]? (?:(?:is|was) )?(?:not found|missing)|CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED|CUDNN_STATUS_RUNTIME_PREREQUISITE_MISSING|Cannot load symbol cudnn[A-Z]|Cannot load cudnn shared library",
         "Could not locate cudnn_ops64_9.dll. Please make sure it is in your library path!",
         "Could not locate zlibwapi.dll. Please make sure it is in your library path!",
@@ -110,51 +110,51 @@ LIBRARIES = (
         ("Found CUDA version 12010, but JAX was built against version 12020", "Outdated cuSPARSE installation found."),
     ),
     # glibc's loader, as TensorFlow, PyTorch, ONNX Runtime and others pass it on
-    _not_found(
-        rf"{_CUDA}\.so[\d.]*(?:: ?cannot open shared object file| => not found)|(?i:\bImportError): {_CUDA}\.so[.\d]{{1,10}}:?\s{{0,4}}$",
+    _missing_cuda_signature(
+        rf"{_CUDA_FILE}\.so[\d.]*(?:: ?cannot open shared object file| => not found)|(?i:\bImportError): {_CUDA_FILE}\.so[.\d]{{1,10}}:?\s{{0,4}}$",
         "libcudart.so.12: cannot open shared object file",
         "libcublas.so.12 => not found",
         "ImportError: libcublas.so.9.0",
     ),
-    _not_found(
-        rf"Could not load library {_CUDA}(?![^\n]{{0,300}}undefined symbol)|libNVVM cannot be found|OSError: library (?:nvvm|nvrtc|cudart|cu[bfrs]\w{{2,8}}) not found|libcudart\.so not found in any environmental path|No libcudart\.so found! Install CUDA",
+    _missing_cuda_signature(
+        rf"Could not load library {_CUDA_FILE}(?![^\n]{{0,300}}undefined symbol)|libNVVM cannot be found|OSError: library (?:nvvm|nvrtc|cudart|cu[bfrs]\w{{2,8}}) not found|libcudart\.so not found in any environmental path|No libcudart\.so found! Install CUDA",
         "Could not load library libcublasLt.so.12.",
     ),
     # tensorflow's dso_loader.cc, gpu_device.cc and self_check.py
-    _not_found(
+    _missing_cuda_signature(
         r"Could not (?:load dynamic|dlopen) library '(?!libnvinfer|libcudnn|libcuda\.|cudnn64|nvcuda|nvinfer)|[Cc]annot open dynamic library '?lib(?:cu|nv)|\bcuda[A-Z]\w{3,40} symbol not found|Couldn't open CUDA library (?:lib(?!cudnn|cuda\.)\w{1,40}\.so|cu(?!dnn)\w{1,20}64_)",
         "Could not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found",
     ),
     # which library it is stands in lines above
     Signature(
         r"Cannot dlopen (?:some GPU|all CUDA) libraries|^\W{0,4}Skipping registering GPU devices",
-        (*NO_CUDA, "cudnn-missing", "container-no-gpu-access"),
+        (*MISSING_CUDA_CAUSES, "cudnn-missing", "container-no-gpu-access"),
         "a CUDA library was not found",
         ("Cannot dlopen some GPU libraries",),
         last=True,
     ),
-    _not_found(
+    _missing_cuda_signature(
         rf"Could not (?:find|load) '{_DLL}'|WinDLL\(build_info\.cudart_dll_name\)|which depends on \\?\"{_DLL}|Library {_DLL} is not found or cannot be loaded|dynamic library \((?:lib)?cu(?!dnn)[\w.;]{{2,40}}\) that \w{{2,20}} depends on",
         "Library cublas64_12.dll is not found or cannot be loaded",
     ),
     # ctypes of Windows since Python 3.8: https://github.com/cupy/cupy/blob/v13.6.0/cupy_backends/cuda/_softlink.pyx
-    _not_found(
+    _missing_cuda_signature(
         rf"(?:Could not find module '[^'\n]{{0,200}}|\bfailed to load ){_DLL}",
         "CuPy failed to load nvrtc64_120_0.dll: FileNotFoundError: Could not find module 'nvrtc64_120_0.dll' (or one of its dependencies).",
     ),
     # CTranslate2, torch/__init__.py since 2.0, NVRTC, Numba
-    _not_found(
-        rf"Library {_CUDA}\S{{0,20}} is not found or cannot be loaded|{_CUDA}\.so\.\S{{1,12}} not found in the system path"
+    _missing_cuda_signature(
+        rf"Library {_CUDA_FILE}\S{{0,20}} is not found or cannot be loaded|{_CUDA_FILE}\.so\.\S{{1,12}} not found in the system path"
         r"|failed to open (?:lib)?nvrtc-builtins|nvrtc: error: failed to load builtins",
         "failed to open libnvrtc-builtins.so.12.4",
         "nvrtc: error: failed to load builtins",
     ),
     # dyld of macOS, for builds with CUDA until 2018
-    _not_found(
+    _missing_cuda_signature(
         r"Library not loaded: \S{0,60}lib(?:cudart|cublas|cufft|curand|cusolver|cusparse)[.\d]{1,8}\.dylib|Couldn't open CUDA library lib(?!cudnn|cuda\.)\w{1,40}[.\d]{1,8}\.dylib",
         "Library not loaded: @rpath/libcublas.9.1.dylib",
     ),
-    _no_cudnn(r"Library not loaded: \S{0,60}libcudnn[.\d]{1,8}\.dylib", "Library not loaded: @rpath/libcudnn.7.dylib"),
+    _missing_cudnn_signature(r"Library not loaded: \S{0,60}libcudnn[.\d]{1,8}\.dylib", "Library not loaded: @rpath/libcudnn.7.dylib"),
     *MISSING_LIBRARIES,
     # jax_plugins/cuda/__init__.py and jaxlib/cuda/versions_helpers.cc: https://github.com/jax-ml/jax/issues/29042
     Signature(

@@ -17,14 +17,14 @@ import msgspec
 
 from gpudoctor.expressions import expression
 from gpudoctor.snapshot import LikeCause, Likeness
-from gpudoctor.typed import from_json
+from gpudoctor.typed_values import from_json
 
-FILE: Final = "likeness.json"
-_FIRST, _LAST = 100, 200
+MODEL_FILE: Final = "likeness.json"
+_FIRST_LINES, _LAST_LINES = 100, 200
 """Lines that count, from both ends of a text: people write above and below what they paste."""
-_LEAST: Final = 0.1
+_LEAST_PROBABILITY: Final = 0.1
 """The least probability of a cause to keep."""
-_MOST = 3
+_MAX_CAUSES = 3
 """Causes to keep, and words to show of each."""
 _WORD: Final = expression(r"[a-z0-9_]+|[\u3040-\u30ff\u4e00-\u9fff]|[^\W0-9_a-z]+|[?!]")
 """A word of Latin letters, one Chinese or Japanese letter, a word of other letters, or the end of a question or a cry."""
@@ -35,14 +35,14 @@ _LITTLE_WORDS: Final = expression(
     r"|и|не|на|в|\u0441|что|но|после|[\u3040-\u30ff\u4e00-\u9fff]{4})(?![\w/:=-]|\.\w)"
 )
 """Words that sentences of people have, and columns of programs seldom; in Chinese and Japanese a clause."""
-_FEWEST = 2
-_LOGGED: Final = expression(
+_FEWEST_LITTLE_WORDS = 2
+_LOGGED_LINE: Final = expression(
     r"\s{0,8}(?:[\w.]{1,60}\.)?(?:Key|Type|Index|Value|Attribute|Assertion|Name|Syntax|FileNotFound|ZeroDivision|NotImplemented|Permission|Connection\w{0,12}|Timeout|EOF|Pickling|Unpickling|JSONDecode|Indentation|Recursion|Lookup|Arithmetic|Overflow|Unicode\w{2,12})Error: |\s{0,8}(?:Not found|Internal|Invalid argument|Failed precondition|Resource exhausted|Unimplemented|Out of range|Cancelled|Aborted|Unavailable|Already exists|NOT_FOUND|INTERNAL|INVALID_ARGUMENT|FAILED_PRECONDITION|RESOURCE_EXHAUSTED|UNIMPLEMENTED|UNAVAILABLE|UNKNOWN): |\s{0,8}\[?(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|LOG(?= \())\b|[^\n]{0,100}\bNCCL (?:INFO|WARN|TRACE)\b|[^\n]{0,200}\b[Ee]rrno:? \d|[IWEF](?: [\w/\\:.-]{5,200}:\d{1,5}\]|\d{4} [\d:.]{8,15}\s)|time=\S{10,40} level=|\d{4}[/-]\d\d[/-]\d\d[ T]\d\d:\d\d:"
 )
 """How a line begins that a program logs, or with which Python ends, whatever words it has."""
 
 
-class Linear(msgspec.Struct, frozen=True):
+class LinearModel(msgspec.Struct, frozen=True):
     """A linear model of text: softmax(bias + the sum of the weights of its words), words weighted by tf-idf and the whole by its length."""
 
     bias: tuple[float, ...]
@@ -76,9 +76,9 @@ class Models(msgspec.Struct, frozen=True):
     """Digest of the texts."""
     causes: tuple[str, ...]
     """The answers of `cause`: names of rules."""
-    fault: Linear
+    fault: LinearModel
     """Whether a text tells of a fault: no, yes. It counts pairs of words too, such as "works fine" and "is this"."""
-    cause: Linear
+    cause: LinearModel
     """Which cause a text that tells of a fault has."""
 
 
@@ -87,7 +87,7 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(_NUMBER.sub("0", text.lower()))
 
 
-def with_pairs(text: str) -> list[str]:
+def words_and_pairs(text: str) -> list[str]:
     """Return the words of a text, and each two that follow each other."""
     words = words_of(text)
     return [*words, *map(" ".join, itertools.pairwise(words))]
@@ -95,23 +95,27 @@ def with_pairs(text: str) -> list[str]:
 
 def _is_sentence(line: str) -> bool:
     """Return whether a line has the little words of what people write, and is none that a program logs."""
-    return not _LOGGED.match(line) and len(_LITTLE_WORDS.findall(line)) >= _FEWEST
+    return not _LOGGED_LINE.match(line) and len(_LITTLE_WORDS.findall(line)) >= _FEWEST_LITTLE_WORDS
 
 
-def likeness(lines: Sequence[str]) -> Likeness:
+def text_likeness(lines: Sequence[str]) -> Likeness:
     """Return whether a text of these lines seems to tell of a fault, and the causes that it is most like; nothing without a sentence."""
-    chosen = lines if len(lines) <= _FIRST + _LAST else [*lines[:_FIRST], *lines[-_LAST:]]
+    chosen = lines if len(lines) <= _FIRST_LINES + _LAST_LINES else [*lines[:_FIRST_LINES], *lines[-_LAST_LINES:]]
     if not any(map(_is_sentence, chosen)):
         return Likeness()
     text = "\n".join(chosen)
     models, words = _models(), words_of(text)
     shares, parts = models.cause.shares(words), models.cause.parts(words)
-    best = sorted((place for place, share in enumerate(shares) if share >= _LEAST), key=lambda place: -shares[place])[:_MOST]
-    causes = (LikeCause(models.causes[place], round(shares[place], 2), tuple(_telling(parts, place))[:_MOST]) for place in best)
-    return Likeness(round(models.fault.shares(with_pairs(text))[1], 2), tuple(cause for cause in causes if cause.words))
+    best = sorted((place for place, share in enumerate(shares) if share >= _LEAST_PROBABILITY), key=lambda place: -shares[place])[
+        :_MAX_CAUSES
+    ]
+    causes = (
+        LikeCause(models.causes[place], round(shares[place], 2), tuple(_strongest_words(parts, place))[:_MAX_CAUSES]) for place in best
+    )
+    return Likeness(round(models.fault.shares(words_and_pairs(text))[1], 2), tuple(cause for cause in causes if cause.words))
 
 
-def _telling(parts: dict[str, dict[int, float]], place: int) -> Iterator[str]:
+def _strongest_words(parts: dict[str, dict[int, float]], place: int) -> Iterator[str]:
     """Yield the words that speak for an answer, the strongest first."""
     for word in sorted(parts, key=lambda word: -parts[word].get(place, 0)):
         if parts[word].get(place, 0) > 0 and word.isalpha():
@@ -120,4 +124,4 @@ def _telling(parts: dict[str, dict[int, float]], place: int) -> Iterator[str]:
 
 @functools.cache
 def _models() -> Models:
-    return from_json(get_data(__package__, FILE) or b"", Models)  # packaged as this module is
+    return from_json(get_data(__package__, MODEL_FILE) or b"", Models)  # packaged as this module is

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import AMD, DESKTOP_VM, FOR_ROCM, HAS_CUDA, PINS_MEMORY, USES_GPU_ELSEWHERE, WSL
+from gpudoctor.signatures.phrases import ABOUT_WSL, AMD_GPU, DESKTOP_HYPERVISOR, HAS_CUDA, PINNING_CALL, ROCM_BUILD, USES_GPU_ELSEWHERE
 from gpudoctor.signatures.signature import Hint
 
-_AS_USER = r"\b(?:without (?:sudo|root)|as (?:a |my )?(?:normal |regular |own )?user)\b"
-_AND_SO = r"(?:(?!\b(?:not?|never)\b|n't)[^\n]){0,30}"
+_AS_NORMAL_USER = r"\b(?:without (?:sudo|root)|as (?:a |my )?(?:normal |regular |own )?user)\b"
+_WITHOUT_NEGATION = r"(?:(?!\b(?:not?|never)\b|n't)[^\n]){0,30}"
 _WORKS = r"(?<!not )(?<!n't )(?<!never )\b(?:works?|fine|succeeds?|ok)\b"
 
 MACHINE_HINTS = (
@@ -108,7 +108,7 @@ MACHINE_HINTS = (
     Hint(r"(?i)modprobe nvidia[-_]uvm|nvidia-modprobe", "uvm-not-loaded", "modprobe nvidia_uvm"),
     # a program of root's loads nvidia_uvm, and others then find it
     Hint(
-        rf"(?i)\b(?:sudo|as root)\b[^\n]{{0,80}}\b(?:then|after(?:wards|ward| that| which)?|subsequent\w{{0,2}}|next|from then on|once)\b(?:(?!\bnot\b)[^\n]){{0,40}}(?:{_AS_USER}{_AND_SO}{_WORKS}|{_WORKS}{_AND_SO}{_AS_USER})",
+        rf"(?i)\b(?:sudo|as root)\b[^\n]{{0,80}}\b(?:then|after(?:wards|ward| that| which)?|subsequent\w{{0,2}}|next|from then on|once)\b(?:(?!\bnot\b)[^\n]){{0,40}}(?:{_AS_NORMAL_USER}{_WITHOUT_NEGATION}{_WORKS}|{_WORKS}{_WITHOUT_NEGATION}{_AS_NORMAL_USER})",
         "uvm-not-loaded",
         "I run it once with sudo, and afterwards it works without sudo",
     ),
@@ -130,21 +130,21 @@ MACHINE_HINTS = (
     ),
     # what `ls /usr/src` shows of a driver that DKMS is to build
     Hint(r"^(?:/usr/src/)?nvidia-\d{3}\.\d{2,3}(?:\.\d{2})?/?$", "kernel-module-not-built", "nvidia-470.141.03"),
-    # platforms, by which gpudoctor/diagnose/platforms.py names a cause
+    # platforms, by which gpudoctor/diagnose/platform_causes.py names a cause
     # not the patterns by which Ollama searches every Linux for libcuda
     Hint(
-        WSL,
+        ABOUT_WSL,
         "",
         "uname -r: 5.15.153.1-microsoft-standard-WSL2",
     ),
     Hint(r"(?i)\bjetson\b|\bjetpack\b|-tegra\b", "", "Jetson Orin Nano, JetPack 6.1"),
     Hint(
-        AMD,
+        AMD_GPU,
         "",
         "AMD Radeon RX 7900 XTX",
     ),
-    Hint(DESKTOP_VM, "", "Ubuntu runs in VirtualBox"),
-    Hint(FOR_ROCM, "", "pip install torch --index-url https://download.pytorch.org/whl/rocm6.2"),
+    Hint(DESKTOP_HYPERVISOR, "", "Ubuntu runs in VirtualBox"),
+    Hint(ROCM_BUILD, "", "pip install torch --index-url https://download.pytorch.org/whl/rocm6.2"),
     Hint(
         r"(?i)\bNVIDIA_VISIBLE_DEVICES\s?[=:]\s?['\"]?\d{1,2}:\d{1,2},\d{1,2}:\d|\bMIG\b (?:(?:gpu |compute )?(?:devices?|instances?|slices?|partitions?|mode)|\d+\.|\d+g\.)|\bmulti-instance gpu|\b(?:several|multiple|two|three|all|using|use|with|for|of|into) (?:the )?MIGs?\b(?! M\.)|\bMIG \d|\bMIG-(?:(?:GPU-)?[0-9a-f]{8}|<\w{2,12}>|[xX]{3})|\bMIG (?:is |was |has been |mode )?(?:enabled|activated|on\b)|\b(?:enabled?|activated?) MIG\b",
         "mig-one-instance-per-process",
@@ -219,7 +219,7 @@ MACHINE_HINTS = (
         "XLA_PYTHON_CLIENT_PREALLOCATE=false helps",
     ),
     # by which gpudoctor/diagnose/support_system.py knows what WSL limits
-    Hint(PINS_MEMORY, "", "DataLoader(dataset, pin_memory=True)"),
+    Hint(PINNING_CALL, "", "DataLoader(dataset, pin_memory=True)"),
     Hint(
         r"(?i)\b(?:works?|working|fine|true|ok)\b[^\n]{0,60}\b(?:as (?:the )?root|(?:with|under|using) sudo)\b|\b(?:as (?:the )?root|with sudo)\b[^\n]{0,30}\b(?:works?|fine|true|ok|(?:is|was|are|gets?) (?:detected|found|recogni[sz]ed|visible|seen))\b|\b(?:as|by|for) (?:an? )?non-?root\b|\bunless [^\n]{0,30}\b(?:as (?:the )?root|(?:with|under|using) sudo|super-?user)\b"
         r"|\b(?:not|n't|without) (?:using|being|logged in as) (?:the )?root\b|\bonly (?:works? )?(?:as|for|with) (?:the )?(?:user )?\W?root\b|\b(?:possible|able)\b[^\n.]{0,24}\bas (?:the )?(?:user )?\W{0,2}root\b|\bsu root\b[^\n]{0,60}\b(?:works?|fine|ok)\b"

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import NO_NVIDIA_SMI, SHELL_LACKS_NVIDIA_SMI, smi_ended_with
+from gpudoctor.signatures.phrases import NO_NVIDIA_SMI, SHELL_LACKS_NVIDIA_SMI, smi_status_pattern
 from gpudoctor.signatures.signature import Signature
 
-_NVML = r"\bnvml(?:Init(?:_v2|WithFlags)? (?:err|returned|failed)\W{1,3}| (?:vram )?init failure: )"
+_NVML_STATUS = r"\bnvml(?:Init(?:_v2|WithFlags)? (?:err|returned|failed)\W{1,3}| (?:vram )?init failure: )"
 """How Ollama's gpu_info_nvml.c and programs like it name a status of nvmlInit."""
 
 _CONTAINER = r"(?:containers?|docker|pods?)"
 _GPU = r"(?:gpus?|(?:graphics |video )?cards?|cuda)"
-_LATER = r"\bafter (?:(?:a|an|some|several|few|many|one|two|\d{1,2}|random|long|amount|of|about|running|for|it|runs) ){0,6}(?:while|time|hours?|days?|minutes?|weeks?)\b"
-_LOST = r"(?:unavailable|inaccessible|lost|gone|disappear\w*|vanish\w*|no longer|not (?:available|accessible|visible|found|seen|detected)|can(?:no|')t)\b"
+_AFTER_TIME = r"\bafter (?:(?:a|an|some|several|few|many|one|two|\d{1,2}|random|long|amount|of|about|running|for|it|runs) ){0,6}(?:while|time|hours?|days?|minutes?|weeks?)\b"
+_GPU_LOST = r"(?:unavailable|inaccessible|lost|gone|disappear\w*|vanish\w*|no longer|not (?:available|accessible|visible|found|seen|detected)|can(?:no|')t)\b"
 
 _CRASHES = r"\b(?:segmentation fault|segfault\w{0,3}|sigsegv|core dumped)\b"
 _SMI_CRASHES = rf"\bnvidia-smi\b[^\n]{{0,60}}{_CRASHES}|\b(?:segmentation fault|segfault\w{{0,3}})\b[^\n]{{0,24}}\bnvidia-smi\b"
 MANAGEMENT = (
     Signature(
         r"(?i:driver/library version mismatch)|NVIDIA driver's kernel and user space do(?:n't| not)|(?i:\b(?:(?:nvidia|cuda|kernel|gpu|my|the) )?driver\b[^\n.]{0,30}\b(?:mis-?match\w*|(?:not|n't) match)\b[^\n.]{0,20}\blibrar(?:y|ies)\b)|NVML(?:/RM)? version mismatch|Mismatch in versions between nvidia-smi and NVML|LIB_?RM_?VERSION_?MISMATCH|NVMLError_LibRmVersionMismatch"
-        rf"|{_NVML}18\b|{smi_ended_with(18)}",
+        rf"|{_NVML_STATUS}18\b|{smi_status_pattern(18)}",
         ("driver-library-mismatch",),
         "the kernel module and the driver's libraries have different versions",
         (
@@ -36,7 +36,7 @@ MANAGEMENT = (
     ),
     Signature(
         # by name, by pynvml's exception, and by number, as miners have it
-        rf"GPU is lost\b|\b(?:NVML_)?ERROR_GPU_IS_LOST\b|NVMLError_GpuIsLost|\bNVML: can.t get [^\n]{{1,60}}, error code 15\b|{smi_ended_with(15)}",
+        rf"GPU is lost\b|\b(?:NVML_)?ERROR_GPU_IS_LOST\b|NVMLError_GpuIsLost|\bNVML: can.t get [^\n]{{1,60}}, error code 15\b|{smi_status_pattern(15)}",
         ("gpu-fell-off-bus",),
         "the GPU has fallen off the bus",
         (
@@ -53,7 +53,7 @@ MANAGEMENT = (
     ),
     Signature(
         r"/dev/nvidia(?:ctl|\d{1,2}|-uvm)\b[^\n]{0,60}(?:Permission denied|EACCES)"
-        rf"|(?i:\bnvml(?: error)?: insufficient permissions)|NVMLError_NoPermission|{_NVML}4\b|{smi_ended_with(4)}",
+        rf"|(?i:\bnvml(?: error)?: insufficient permissions)|NVMLError_NoPermission|{_NVML_STATUS}4\b|{smi_status_pattern(4)}",
         ("device-permission-denied", "container-cgroup-device-lost"),
         "this user may not open the GPU's device files",
         (
@@ -64,7 +64,7 @@ MANAGEMENT = (
     ),
     # https://github.com/NVIDIA/nvidia-container-toolkit/issues/48
     Signature(
-        rf"(?i:Failed to initi?\w{{0,3}}i?[sz]e NVML):? (?i:unknown error)|NVMLError_Unknown|{_NVML}999\b",
+        rf"(?i:Failed to initi?\w{{0,3}}i?[sz]e NVML):? (?i:unknown error)|NVMLError_Unknown|{_NVML_STATUS}999\b",
         ("container-cgroup-device-lost", "device-permission-denied", "gpu-fell-off-bus"),
         "a container has lost its GPU devices",
         ("Failed to initialize NVML: Unknown Error",),
@@ -72,7 +72,7 @@ MANAGEMENT = (
     ),
     # as people tell it
     Signature(
-        rf"(?i)^(?=[^\n]{{0,600}}\b{_CONTAINER}\b)[^\n]{{0,600}}(?:{_LATER}[^\n.]{{0,60}}\b{_GPU}\b[^\n.]{{0,40}}\b{_LOST}|\b{_GPU}\b[^\n.]{{0,40}}\b{_LOST}[^\n.]{{0,60}}{_LATER})"
+        rf"(?i)^(?=[^\n]{{0,600}}\b{_CONTAINER}\b)[^\n]{{0,600}}(?:{_AFTER_TIME}[^\n.]{{0,60}}\b{_GPU}\b[^\n.]{{0,40}}\b{_GPU_LOST}|\b{_GPU}\b[^\n.]{{0,40}}\b{_GPU_LOST}[^\n.]{{0,60}}{_AFTER_TIME})"
         rf"|\b{_CONTAINER}\b[^\n.]{{0,30}}\b(?:loses?|lost|losing) (?:its |the |all )?(?:access to )?(?:its |the |all )?{_GPU}\b",
         ("container-cgroup-device-lost",),
         "a container has lost its GPU devices",
@@ -108,7 +108,7 @@ MANAGEMENT = (
     # what nvidia-smi prints without a loaded kernel module
     Signature(
         r"(?i:\bNVIDIA[- ]SMI has failed because it could ?n(?:o|\S{0,1})t communicate with the NVIDIA driver)|Failed to initialize NVML: Driver Not Loaded|NVMLError_DriverNotLoaded"
-        rf"|{_NVML}9\b|{smi_ended_with(9)}"
+        rf"|{_NVML_STATUS}9\b|{smi_status_pattern(9)}"
         # systemd-udevd and nvidia-persistenced
         r"|Process '/s?bin/modprobe nvidia[\w-]{0,10}' failed with exit code|nvidia-persistenced failed to initialize"
         # as people write it
@@ -173,7 +173,7 @@ MANAGEMENT = (
     ),
     # what nvidia-smi prints if the loader finds no NVML
     Signature(
-        rf"couldn't find libnvidia-ml\.so library|NVMLError_LibraryNotFound|NVML Shared Library Not Found|libnvidia-ml\.so\S{{0,10}}: cannot open shared object file|{smi_ended_with(12)}",
+        rf"couldn't find libnvidia-ml\.so library|NVMLError_LibraryNotFound|NVML Shared Library Not Found|libnvidia-ml\.so\S{{0,10}}: cannot open shared object file|{smi_status_pattern(12)}",
         ("no-driver", "libcuda-not-installed", "container-ldcache-stale", "container-no-gpu-access"),
         "the driver's library libnvidia-ml.so was not found",
         (

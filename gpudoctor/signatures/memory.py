@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from gpudoctor.expressions import expression
-from gpudoctor.signatures.phrases import PINS_MEMORY
+from gpudoctor.signatures.phrases import PINNING_CALL
 from gpudoctor.signatures.signature import Hint, Signature
 
-_GPU_MEMORY = (
+_GPU_MEMORY_CAUSES = (
     "gpu-memory-insufficient",
     "gpu-memory-held-by-other-process",
     "gpu-memory-preallocation",
     "wsl-multi-gpu-limit",
     "wsl-pinned-memory-limit",
 )
-_HELD = ("gpu-memory-held-by-other-process",)
-_STAYS = "memory stays in use after a program ended, usually by a process of it that is left"
-_BY_DESIGN = ("gpu-memory-preallocation", "gpu-memory-insufficient")
+_HELD_MEMORY_CAUSES = ("gpu-memory-held-by-other-process",)
+_MEMORY_STAYS = "memory stays in use after a program ended, usually by a process of it that is left"
+_PREALLOCATION_CAUSES = ("gpu-memory-preallocation", "gpu-memory-insufficient")
 _MEMORY = r"\b(?:(?:gpu|device|nvidia|cuda|video|graphics)(?: ?\d{1,2}|'s)?[ -](?:memory|ram)|vram)\b"
-_TAKEN = r"(?:occupied|held|used|allocated|taken|full|reserved|locked)\b"
+_IN_USE = r"(?:occupied|held|used|allocated|taken|full|reserved|locked)\b"
 _TAKES_MOST = "TensorFlow or JAX takes most GPU memory at start, by design"
 
-_PROCESS = r"^\W{0,6}(?:PID\W{0,3})?\d{3,8}\b(?! ?[MG]i?B)[^\n|]{0,60}?\s(?P<size>\d{3,6}) ?MiB\W{0,3}$"
-LISTED_PROCESS = expression(rf"(?m){_PROCESS}")
+_PROCESS_LINE = r"^\W{0,6}(?:PID\W{0,3})?\d{3,8}\b(?! ?[MG]i?B)[^\n|]{0,60}?\s(?P<size>\d{3,6}) ?MiB\W{0,3}$"
+LISTED_PROCESS = expression(rf"(?m){_PROCESS_LINE}")
 """A process by its number and the GPU memory that it holds, as people copy it from nvidia-smi."""
 
 MEMORY = (
@@ -130,7 +130,7 @@ MEMORY = (
     ),
     # as people say it of a call
     Signature(
-        rf"(?:{PINS_MEMORY})[^\n]{{0,80}}(?i:\b(?:out of memory|fail(?:s|ed|ure)?|(?:can ?not|unable to) allocate)\b)",
+        rf"(?:{PINNING_CALL})[^\n]{{0,80}}(?i:\b(?:out of memory|fail(?:s|ed|ure)?|(?:can ?not|unable to) allocate)\b)",
         ("wsl-pinned-memory-limit",),
         "page-locked memory cannot be allocated, which WSL limits",
         ("cudaHostAlloc of 2 GB fails", "pinned memory above 1 GB: out of memory"),
@@ -163,7 +163,7 @@ MEMORY = (
         r"|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED|No available memory for the cache blocks|larger than the (?:available KV cache memory|maximum number of tokens that can be stored in KV cache)"
         r"|\bCUDA (?:failure|error) 2: |BFCArena::AllocateRawInternal|out_of_memory: CUDA error|std::bad_alloc: (?:out_of_memory: )?(?:CUDA error[^\n]{1,200}cudaErrorMemoryAllocation|RMM failure)|ResourceExhaustedError\b(?![^\n]{0,300}device:CPU)[^\n]{0,100}failed to allocate memory|Failed to allocate \d+ bytes for new constant"
         r"|OutOfMemoryError: Out of memory allocating|Dst tensor is not initialized|[Rr]an out of memory trying to allocate(?![^\n]{0,160}not a failure)|unable to allocate CUDA\d{0,2} buffer|Not enough memory\. Please try to increase --mem-fraction-static|not enough (?:GPU memory|VRAM) to",
-        _GPU_MEMORY,
+        _GPU_MEMORY_CAUSES,
         "the program ran out of GPU memory",
         (
             "CUDA out of memory. Tried to allocate",
@@ -205,7 +205,7 @@ MEMORY = (
     # as people say it; what else is known of the memory must speak for a cause
     Signature(
         r"(?i)\boom\b(?![-_ ]?kill)|\b(?:runs?|ran|running) out of (?:gpu |video |v)?(?:memory|ram)\b|\b(?:cuda|gpu|error|with(?: an?)?)\W{1,4}out[ -]of[ -]memory\b",
-        _GPU_MEMORY,
+        _GPU_MEMORY_CAUSES,
         "the program ran out of memory",
         ("OOM at start although the model is small",),
         vague=True,
@@ -214,10 +214,10 @@ MEMORY = (
         needs_support=True,
     ),
     Signature(
-        rf"(?i){_MEMORY}[^\n.]{{0,24}}\banother process (?:occupies|holds|takes|uses)\b|{_MEMORY} (?:is|was|are) (?:\w{{1,12}} )?(?:{_TAKEN}|in use) by (?:an)?other\b"
+        rf"(?i){_MEMORY}[^\n.]{{0,24}}\banother process (?:occupies|holds|takes|uses)\b|{_MEMORY} (?:is|was|are) (?:\w{{1,12}} )?(?:{_IN_USE}|in use) by (?:an)?other\b"
         r"|(?<!no )\b(?:another|other)(?: (?:user|person|people|student|team)'s)? (?:process|program|task|job|user|training|script|notebook)\w{0,3}(?: (?:is|was|are|were|has|have|had|\w{1,8}ly)){0,3} (?:occup(?:ies|y|ied|ying)|hold(?:s|ing)?|tak(?:es|ing|en)|us(?:es|ing|ed)|eat(?:s|ing)?)\b"
         rf"[^\n.]{{0,24}}?(?:{_MEMORY}|(?<=occupies )(?:\S{{1,2}} ?)?memory\b)",
-        _HELD,
+        _HELD_MEMORY_CAUSES,
         "another program holds the GPU's memory",
         ("another process is using all of the GPU memory", "the GPU memory is taken by other users"),
         vague=True,
@@ -226,14 +226,14 @@ MEMORY = (
     # https://github.com/pytorch/pytorch/issues/5736
     Signature(
         rf"(?i)(?:{_MEMORY}|\bmemory\b[^\n]{{0,60}}\bgpus?\b)[^\n.]{{0,16}}(?:\bnot|\bnever|n't) (?:been |being |properly |fully ){{0,2}}(?:released|deallocated|freed|cleared)"
-        rf"|{_MEMORY} (?:is |was |are |were )?(?:still|stays?|remains?|keeps being) (?:in use|{_TAKEN})|\b(?:still|keeps?) (?:occup|hold|us)\w{{1,4}} (?:the |all |most of the )?{_MEMORY}"
+        rf"|{_MEMORY} (?:is |was |are |were )?(?:still|stays?|remains?|keeps being) (?:in use|{_IN_USE})|\b(?:still|keeps?) (?:occup|hold|us)\w{{1,4}} (?:the |all |most of the )?{_MEMORY}"
         rf"|\b(?:zombie|defunct|orphan\w{{0,2}}|killed|terminated|dead) (?:process|job)\w{{0,2}}\b[^\n]{{0,60}}{_MEMORY}"
         r"|\bgpu\b[^\n.]{0,30}\bha(?:s|ve|d) (?:\w{1,8} )?\d{1,3} ?[gm]i?b (?:allocated|occupied|used|taken)\b[^\n]{0,60}\bno process"
-        rf"|\bno process(?:es)?\b[^\n]{{0,60}}\b[\d.]{{1,5}} ?(?:[gm]i?b )?(?:of|/) ?[\d.]{{1,5}} ?[gm]i?b (?:\w{{1,12}} ){{0,3}}(?:in use|{_TAKEN})"
+        rf"|\bno process(?:es)?\b[^\n]{{0,60}}\b[\d.]{{1,5}} ?(?:[gm]i?b )?(?:of|/) ?[\d.]{{1,5}} ?[gm]i?b (?:\w{{1,12}} ){{0,3}}(?:in use|{_IN_USE})"
         rf"|\b(?:kill|interrupt|terminat|exit|stopp|crash)\w{{0,6}}\b[^\n]{{0,80}}(?:\bnot|\bnever|n't) (?:release|free|clear)d? (?:up )?(?:the |all |its )?{_MEMORY}"
         rf"|\b(?:w(?:o|ill )n.?t|does ?n.?t|do ?n.?t) (?:let go of|give back|return) (?:the |its |all )?(?:{_MEMORY}|memory\b)|\b(?:hold|keep|hang)s? on ?to (?:the |its |all )?(?:{_MEMORY}|memory\b)[^\n.]{{0,16}}\bafter\b",
-        _HELD,
-        _STAYS,
+        _HELD_MEMORY_CAUSES,
+        _MEMORY_STAYS,
         (
             "GPU memory is not released after the script was interrupted",
             "a zombie process keeps the GPU memory",
@@ -248,8 +248,8 @@ MEMORY = (
     ),
     Signature(
         r"(?i)\b(?:process|program|script|server|vllm|sglang|ollama|training|job|kernel|notebook)\b (?:has|have|had|was|were|is) (?:already |now |just )?(?:been )?(?:shut ?down|killed|stopped|terminated|closed|interrupted)(?:,? (?:but |and )?nvidia-smi\b[^\n]{0,20})?:?\s{0,4}$",
-        _HELD,
-        _STAYS,
+        _HELD_MEMORY_CAUSES,
+        _MEMORY_STAYS,
         ("vLLM has been shut down:",),
         vague=True,
         last=True,
@@ -267,7 +267,7 @@ MEMORY = (
         r"(?i)\b(?:tensorflow|tf|keras|jax|xla)\b[^\n]{0,160}(?:\b(?:all|almost|nearly|entire|whole|full|most)\b|\b[6-9]\d ?%)[^\n]{0,40}\b(?:memory|vram)\b"
         r"|(?:\b(?:all|entire|whole)(?: [^\s,;]{1,16}){0,3} |\b[6-9]\d ?%[^\n]{0,40}\b)(?:gpu memory|vram)\b[^\n]{0,60}\b(?:jax|tensorflow|xla|keras)\b"
         r"|\bimporting\b[^\n]{0,100}\bgpu\b[^\n]{0,60}\b(?:memory|vram)\b|\b(?:jax|tensorflow|training)\b[^\n]{0,80}(?:around |about |~)?[6-9]\d ?% of (?:the )?gpu(?:'s)? memory",
-        _BY_DESIGN,
+        _PREALLOCATION_CAUSES,
         _TAKES_MOST,
         (
             "jax allocates 75% of the GPU memory at the first operation",
@@ -285,7 +285,7 @@ MEMORY_HINTS = (
         "gpu-memory-held-by-other-process",
         "at jcuda.driver.JCudaDriver.cuCtxCreate(JCudaDriver.java:1514)",
     ),
-    Hint(_PROCESS, "", "4242 python train.py 5154MiB"),
+    Hint(_PROCESS_LINE, "", "4242 python train.py 5154MiB"),
     # nvidia-smi's row of a process that has ended, or that runs in another container
     Hint(
         r"^[\s|]{1,8}\d{1,2}\s[^\n|]{0,24}?\d{2,8}\s{1,8}[CG](?:\+[CG])?\s{1,8}(?:Unknown Error|\[Not Found\]|\[Unknown\])\s{1,60}\d{3,6}MiB",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import unloaded
+from gpudoctor.signatures.phrases import unloaded_pattern
 from gpudoctor.signatures.signature import Signature
 
-NO_CUDA = (
+MISSING_CUDA_CAUSES = (
     "cuda-library-missing",
     "pip-nvidia-libs-not-on-path",
     "cupy-wheel-cuda-mismatch",
@@ -13,7 +13,7 @@ NO_CUDA = (
     "cuda-libs-not-on-loader-path",
     "extension-built-for-other-cuda",
 )
-NO_CUDNN = (
+MISSING_CUDNN_CAUSES = (
     "cudnn-missing",
     "pip-nvidia-libs-not-on-path",
     "cudnn-wrong-major",
@@ -26,23 +26,23 @@ _CUDNN_FILE = rf"(?:libcudnn[a-z_]{{0,20}}\.so[0-9.]*|cudnn64_\d\.dll){_QUOTE}"
 
 MISSING_LIBRARIES = (
     Signature(
-        rf"(?i){unloaded(_CUDA_FILE)}",
-        NO_CUDA,
+        rf"(?i){unloaded_pattern(_CUDA_FILE)}",
+        MISSING_CUDA_CAUSES,
         "a CUDA library was not found",
         ("libcufft.so.10 and libcublas.so.11 dont load", "it cannot find libcublas.so.11", "cusolver64_10.dll is missing"),
         vague=True,
         said=True,
     ),
     Signature(
-        rf"(?i){unloaded(_CUDNN_FILE)}",
-        NO_CUDNN,
+        rf"(?i){unloaded_pattern(_CUDNN_FILE)}",
+        MISSING_CUDNN_CAUSES,
         "cuDNN or one of its libraries was not found",
         ("libcudnn.so.8 is not there", "cudnn64_7.dll was not found"),
         vague=True,
         said=True,
     ),
     Signature(
-        rf"(?i){unloaded(rf'libcuda[.]so(?:[.]1)?{_QUOTE}')}",
+        rf"(?i){unloaded_pattern(rf'libcuda[.]so(?:[.]1)?{_QUOTE}')}",
         ("libcuda-not-on-loader-path", "wsl-libcuda-not-on-path", "libcuda-not-installed", "no-driver", "container-no-gpu-access"),
         "the driver's library libcuda.so.1 was not found",
         ("it fails because libcuda.so.1 does not exist",),

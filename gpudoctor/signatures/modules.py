@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import DKMS_FAILS, cured
+from gpudoctor.signatures.phrases import DKMS_FAILURE, cure_pattern
 from gpudoctor.signatures.signature import Signature
 
 _OPEN_MODULES = r"\bopen (?:(?:gpu|nvidia) )?kernel[ -]modules?\b"
@@ -110,7 +110,7 @@ MODULES = (
         ),
     ),
     Signature(
-        rf"\bnouveau\s{{1,40}}\d{{5,8}}\s{{1,10}}\d|(?i:\blsmod\b[^\n]{{0,12}}\bnouveau\b[`'\"]? (?:(?:still|also|yet|then|always) )?(?:prints?|shows?|lists?|returns?|gives?|displays?|has|finds?)(?! (?:nothing|no\b|empty|none|an empty))\b)|(?i:{cured(r'blacklist(?:ed|ing)? (?:the )?nouveau')})",
+        rf"\bnouveau\s{{1,40}}\d{{5,8}}\s{{1,10}}\d|(?i:\blsmod\b[^\n]{{0,12}}\bnouveau\b[`'\"]? (?:(?:still|also|yet|then|always) )?(?:prints?|shows?|lists?|returns?|gives?|displays?|has|finds?)(?! (?:nothing|no\b|empty|none|an empty))\b)|(?i:{cure_pattern(r'blacklist(?:ed|ing)? (?:the )?nouveau')})",
         ("nouveau-loaded",),
         "nouveau is loaded",
         (
@@ -209,7 +209,7 @@ MODULES = (
     ),
     # dkms, which names the module in other lines
     Signature(
-        DKMS_FAILS,
+        DKMS_FAILURE,
         ("kernel-module-not-built",),
         "DKMS could not build a module for a kernel",
         ("Error! Bad return status for module build on kernel: 6.11.0-19-generic (x86_64)",),

@@ -9,7 +9,7 @@ from gpudoctor.signatures.signature import Signature
 
 _SHOWS = "|".join(SHOWS.split())
 # TensorFlow's, PyTorch's and JAX's answers as people print them
-SEES_NO_GPU = Signature(
+NO_GPU_ANSWER = Signature(
     r"Num GPUs(?: Available)?:\s{0,3}0\b|(?i:\bGPUs?):?\s{0,4}\[ ?\]|^\W{0,6}\[ ?\]\W{0,3}$|list_physical_devices\([^)\n]{0,20}\)[^\n]{0,40}(?:\[ ?\]|empty list)|Is GPU Available: (?:False|\[\])"
     r"|(?i:\blist of (?:\w{1,12} ){0,2}gpus?\b[^\n.]{0,24}\bempty\b|\bempty list of (?:\w{1,12} ){0,2}gpus?\b|\bgpus?(?: devices?)? list is (?:\w{1,8} )?empty\b)"
     r"|\bDevice mapping: no known devices|\[_DeviceAttributes\((?![^\n]{0,600}device:GPU:)[^()\n]{0,80}/device:CPU:0,"
@@ -51,7 +51,7 @@ SEES_NO_GPU = Signature(
     vague=True,
     needs_support=True,
 )
-_SAID = (
+_FRAMEWORK_SEES_NONE = (
     r"(?i)\b(?:tensorflow|keras|torch|jax)\b(?!\[)[^\n]{0,60}(?:\bnot|n't|\bunable to)\b[^\n]{0,20}\b(?:us|detect|see|recogni[sz]|find|access)\w{0,3}\b[^\n]{0,16}\bgpus?\b"
     r"|\b(?:tensorflow|keras|torch|jax)\b(?!\[)[^\n]{0,40}\b(?:sees?|detects?|finds?|found|reports?|shows?|uses?|gets?) (?:no|zero) (?:nvidia |cuda )?(?:gpus?|devices?)\b"
     r"|\bno gpus? (?:is|are|was|were) (?:being )?used\b|\bgpus?(?: device)?(?: (?:is|was|are))?(?:n't| not)(?: being| getting)? (?:recogni[sz]ed|detected|found|visible|used|utili[sz]ed|available)\b"
@@ -59,7 +59,7 @@ _SAID = (
     r"|\b(?:can'?t|cannot|trouble|unable to|fail\w{0,3} to)\b[^\n.]{0,20}\bget\w{0,4} (?:the |my |it to use the |it to use my )?gpus?\b(?: to (?:work|be)| recogni[sz]ed| detected| working)?"
 )
 """As people say it. The name with an extra is what somebody installs, which speaks for a cause."""
-_SAID_OF_ALL = (
+_ANY_SEES_NONE = (
     r"(?i)(?:\b(?:not|cannot|unable to|failed to|fails to)|n't)(?: \w{1,12}){0,2} (?:list|detect|find|see|recogni|identif|regist|pick)\w{0,6} (?:up )?(?:(?:the|my|any|an?|our|its|nvidia|cuda|[rg]tx|\d{3,4}|ti|discrete|graphics|video) ){0,4}(?:gpus?|cards?)\b"
     r"|(?:\bcannot|\bcan'?t|\bunable to|\bnot able to) use (?:the |my |any |our |its ){0,2}(?:nvidia )?gpus?\b(?! memory)|\b(?:torch|tensorflow|jax|cuda) (?:says|returns|prints|shows|is) false\b"
     r"|\b(?:only|just) (?:find|see|use|list|detect|show|get|recogni|identif)\w{0,6} (?:the |my |a |one )?cpus?\b"
@@ -67,7 +67,7 @@ _SAID_OF_ALL = (
     r"|\bcurrently\b[^\n.,;]{0,16}\b(?:on|uses|using) my cpu\b|\bnever (?:us|touch|utili[sz])\w{1,4} (?:the |my |our )?(?:nvidia |geforce )?(?:gpus?|cards?|geforce|[rg]tx)\b|\bgpu (?:\w{1,12} )?(?:stays|sits|remains) (?:idle|unused|at 0 ?%)"
 )
 """As people say it whatever sees none."""
-_SAID_OF_CPU = (
+_ONLY_CPU_FOUND = (
     r"(?i)\b(?:only|just) (?:can|could) (?:find|see) (?:the |my |a |one )?cpus?\b"
     # download-model and server.py of text-generation-webui of 2023, and others
     r"|\bno gpus? ha(?:s|ve) been (?:detected|found|recogni[sz]ed)\b|\bfall(?:ing|s|en)? back to (?:the )?cpu(?: mode)?\b(?![^\n]{0,40}\b(?:op|operator|kernel|layer)s?\b)"
@@ -78,7 +78,7 @@ _SAID_OF_CPU = (
     r"|\bno gpus? (?:is |was |were |are )?(?:detected|found|available|visible)\b[^\n]{0,24}\bcpu\b"
 )
 """As people say that a CPU is all it finds."""
-_SAID_ELSEWHERE = (
+_IN_OTHER_LANGUAGES = (
     # German, Spanish and Portuguese, French, Russian, Chinese, Japanese
     r"(?i)\bgpu (?:wird|wurde) (?:\w{1,12} )?nicht (?:erkannt|gefunden|verwendet|benutzt|genutzt)\b|\b(?:erkennt|findet|sieht) (?:die|meine|keine) gpu\b"
     r"|\b(?:no|n\u00e3o) (?:me )?(?:reconoce|reconhece|detecta|encuentra|encontra|usa|utiliza) (?:la |a |mi |minha |o |el |ninguna )?(?:gpu|tarjeta gr\u00e1fica|placa de v\u00eddeo)\b|\bno ve (?:la |mi |ninguna )?(?:gpu|tarjeta gr\u00e1fica)\b"
@@ -88,9 +88,9 @@ _SAID_ELSEWHERE = (
     r"|gpu ?(?:\u304c|\u3092) ?\u8a8d\u8b58 ?(?:\u3055\u308c\u306a\u3044|\u3055\u308c\u307e\u305b\u3093|\u3057\u306a\u3044|\u3057\u307e\u305b\u3093)"
 )
 """As people say it in other languages."""
-_OTHER_CUDA = msgspec.structs.replace(SEES_NO_GPU, causes=("cuda-version-mismatch",), lines=("Num GPUs Available: 0",), vague=False)
+_OTHER_CUDA = msgspec.structs.replace(NO_GPU_ANSWER, causes=("cuda-version-mismatch",), lines=("Num GPUs Available: 0",), vague=False)
 _NO_LIBRARIES = msgspec.structs.replace(
-    SEES_NO_GPU,
+    NO_GPU_ANSWER,
     causes=("cuda-library-missing",),
     lines=("Num GPUs Available: 0",),
     last=True,
@@ -98,8 +98,8 @@ _NO_LIBRARIES = msgspec.structs.replace(
     tells="ldconfig -p | grep -E 'cudart|cudnn'",
 )
 """A build that opens the system's CUDA, where nothing else in the text explains why it sees no GPU."""
-SEE_NO_GPU = (_OTHER_CUDA, SEES_NO_GPU, _NO_LIBRARIES)
-SEEN_ELSEWHERE = Signature(
+NO_GPU_ANSWERS = (_OTHER_CUDA, NO_GPU_ANSWER, _NO_LIBRARIES)
+GPU_SEEN_ELSEWHERE = Signature(
     rf"(?i)\bsame (?:python )?(?:code|command|script|line|program)\b[^\n.]{{0,30}}\b(?:in|from|on|inside) (?:\w{{1,12}} ){{0,2}}{NOTEBOOK}\b[^\n]{{0,40}}:\s{{0,4}}$"
     rf"|^(?=[^\n]{{0,200}}\bgpus?\b)[^\n]{{0,200}}\b{TERMINAL}\b[^\n.]{{0,60}}\b(?:but not|but|while|whereas|not) [^\n.]{{0,40}}\b{NOTEBOOK}\b"
     rf"|^(?=[^\n]{{0,200}}\bgpus?\b)[^\n]{{0,200}}\b{NOTEBOOK}\b[^\n.]{{0,60}}\b(?:not|n't|no|none|empty)\b[^\n.]{{0,60}}\b(?:but|while|whereas|although)\b[^\n.]{{0,60}}\b{TERMINAL}\b",
@@ -116,7 +116,7 @@ SEEN_ELSEWHERE = Signature(
     tells="python -c 'import sys; print(sys.executable)'",
 )
 """As people tell of one program that sees the GPU and another that does not."""
-STILL_SEES_NONE = Signature(
+STILL_NO_GPU = Signature(
     r"(?i)\b(?:always|still|keeps?|only)\b[^\n]{0,40}\b(?:cuda|gpu)\b[^\n]{0,24}\bfalse\b|\b(?:cuda|gpu)\b[^\n]{0,24}\bavailable\b[^\n]{0,12}\b(?:always|still|keeps?)\b[^\n]{0,16}\bfalse\b",
     ("no-driver", "no-gpu"),
     "the framework sees no GPU",
@@ -126,14 +126,14 @@ STILL_SEES_NONE = Signature(
     last=True,
 )
 """As people complain. A report alone may come from a machine that has no GPU; an installed CUDA toolkit shows that one was expected."""
-_AS_PEOPLE_SAY = (
-    (_SAID, ("TensorFlow does not detect my GPU", "the GPU is not recognized")),
-    (_SAID_OF_ALL, ("it cannot list the GPU devices", "it only finds the CPU")),
-    (_SAID_OF_CPU, ("only the CPU is detected", "the program is not using my GPU", "no GPU detected, will be using CPU")),
-    (_SAID_ELSEWHERE, ("GPU wird nicht erkannt", "\u68c0\u6d4b\u4e0d\u5230 GPU")),
+_STATEMENTS = (
+    (_FRAMEWORK_SEES_NONE, ("TensorFlow does not detect my GPU", "the GPU is not recognized")),
+    (_ANY_SEES_NONE, ("it cannot list the GPU devices", "it only finds the CPU")),
+    (_ONLY_CPU_FOUND, ("only the CPU is detected", "the program is not using my GPU", "no GPU detected, will be using CPU")),
+    (_IN_OTHER_LANGUAGES, ("GPU wird nicht erkannt", "\u68c0\u6d4b\u4e0d\u5230 GPU")),
 )
-SAID_TO_SEE_NO_GPU = tuple(
+NO_GPU_STATEMENTS = tuple(
     msgspec.structs.replace(signature, pattern=pattern, lines=lines, vague=True, last=True, said=True)
-    for signature in SEE_NO_GPU
-    for pattern, lines in _AS_PEOPLE_SAY
+    for signature in NO_GPU_ANSWERS
+    for pattern, lines in _STATEMENTS
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import outdated
+from gpudoctor.signatures.phrases import outdated_pattern
 from gpudoctor.signatures.signature import Signature
 
 WANTS_GLIBC = r"\b(?:wants?|needs?|requires?|expects?|asks for|built (?:for|against|with)|looks for)\b[^\n]{0,24}\bg(?:nu )?libc(?: version)? ?(?:>=? ?|at least )?(?P<wanted>2\.\d{1,2})"
@@ -17,7 +17,7 @@ PACKAGES = (
     ),
     # as people say it
     Signature(
-        rf"(?i){outdated('g(?:nu )?libc')}|\b(?:cannot|can not|can't|not|n't) (?:run|work|import|load|install)\w{{0,3}} (?:on|with)\b[^\n;]{{0,40}}\bglibc ?2\.\d",
+        rf"(?i){outdated_pattern('g(?:nu )?libc')}|\b(?:cannot|can not|can't|not|n't) (?:run|work|import|load|install)\w{{0,3}} (?:on|with)\b[^\n;]{{0,40}}\bglibc ?2\.\d",
         ("glibc-too-old",),
         "the system's glibc is older than the wheel needs",
         ("the glibc of our cluster is too old", "it does not work on RHEL 7 with glibc 2.17"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudoctor.signatures.signature import Signature
 
-_TOO_LATE = "cuda-visible-devices-set-too-late"
+_SET_TOO_LATE = "cuda-visible-devices-set-too-late"
 _NO_EFFECT = "CUDA_VISIBLE_DEVICES has no effect, usually because the program sets it after CUDA started"
 
 COUNTS_NO_GPU = Signature(
@@ -39,7 +39,7 @@ SETTINGS = (
     # tensorflow/python/eager/context.py; the sentences that people write: https://github.com/pytorch/pytorch/issues/9158
     Signature(
         r"Visible devices cannot be modified after being initialized",
-        (_TOO_LATE,),
+        (_SET_TOO_LATE,),
         "the visible devices were set after the framework had initialised the GPU",
         ("RuntimeError: Visible devices cannot be modified after being initialized",),
     ),
@@ -47,7 +47,7 @@ SETTINGS = (
         r"(?i)(?<!nv_)CUDA_VISIBLE_DEVICES?\b[^\n]{0,120}(?:\b(?:no effect|nothing\b|nor have (?:any|an) effect|without (?:any )?effect|not (?:working|work|respected|captured|effective|honou?red|taking effect|take effect|recogni[sz]ed|have (?:any|an) effect|change anything)|ignored|invalid\b(?! literal| device)|unavail\w{0,4}ble|unavailable)|n't (?:work|take effect|respected|have (?:any|an) effect|change anything))"
         r"|CUDA_VISIBLE_DEVICES?\b[^\n]{0,120}\b(?:set|setting|changed|assigned|defined|modified) (?:\w{1,20} ){0,3}after\b|(?:setting|set|chang\w{1,3}|ignor\w{1,4}) [^\n]{0,60}\bCUDA_VISIBLE_DEVICES?\b[^\n]{0,60}\bafter\b(?! program start)"
         r"|\bignor\w{1,4} [^\n]{0,30}CUDA_VISIBLE_DEVICES|\[['\"]CUDA_VISIBLE_DEVICES['\"]\][^\n]{0,160}\b(?:always (?:use|select)|still (?:use|run|select))",
-        (_TOO_LATE,),
+        (_SET_TOO_LATE,),
         _NO_EFFECT,
         (
             "os.environ['CUDA_VISIBLE_DEVICES'] has no effect",
@@ -59,7 +59,7 @@ SETTINGS = (
     Signature(
         r"(?i)\b(?:always|still|only|keeps?) (?:us(?:e|es|ed|ing)\b|(?:select|run|train|pick|load)\w{0,3}) (?:on |in |with )?(?:the )?(?:first gpu|gpu[ :]{0,2}0|cuda ?: ?0|device 0|same gpu|all (?:the )?gpus)"
         r"|\b(?:lands?|landed|ends? up|ended up|is placed|goes|went|sits) (?:on|to|onto) (?:the )?(?:first gpu|gpu ?:? ?0|cuda ?: ?0)|\b(?:run|use|train|work)\w{0,3} only on (?:the )?(?:first gpu|gpu ?:? ?0|cuda ?: ?0)|\b(?:runs?|uses?|occup(?:y|ies)) (?:on )?all (?:the |(?:two|three|four|six|eight|\d) )?gpus\b|\ball (?:the |(?:two|three|four|six|eight|\d) )?gpus are (?:used|occupied|seen|visible)\b",
-        (_TOO_LATE, "cuda-visible-devices-masked"),
+        (_SET_TOO_LATE, "cuda-visible-devices-masked"),
         "the program uses another GPU than CUDA_VISIBLE_DEVICES names",
         ("the code always uses cuda:0", "all processes run only on gpu:0"),
         vague=True,

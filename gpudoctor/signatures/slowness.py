@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from gpudoctor.signatures.signature import Signature
 
-_USE = r"(?:\.cuda\(|\.to\(|\bcuda\b|\bgpu\b|\bsession\b)"
-_LONG = r"\b(?:minutes?|mins?|(?:very|really|extremely|so) (?:long|slow)|long time|(?:[6-9]\d|[1-9]\d{2,3})(?:\.\d{1,3})? ?(?:s|secs?|seconds))\b"
+_GPU_USE = r"(?:\.cuda\(|\.to\(|\bcuda\b|\bgpu\b|\bsession\b)"
+_LONG_TIME = r"\b(?:minutes?|mins?|(?:very|really|extremely|so) (?:long|slow)|long time|(?:[6-9]\d|[1-9]\d{2,3})(?:\.\d{1,3})? ?(?:s|secs?|seconds))\b"
 
 _MINUTES = r"(?:\b(?:minutes?|mins?)|\b(?:[6-9]\d|\d{3,4}) ?s(?:ec(?:ond)?s?)?)\b"
 
 _TRAINS = r"\b(?:fit\b|samples?\b|epochs?\b)"
 _STARTS_SLOWLY = (
-    rf"(?i)\b(?:is_gpu_available\(\)|list_physical_devices\([^)\n]{{0,12}}\)|tf\.Session\(\)|jax\.devices\(\)|creating (?:the |a )?(?:gpu |tensorflow )?device)\W{{0,4}} {{0,2}}[^\n]{{0,20}}\b(?:takes?|took|needs?|lasts?)\b[^\n]{{0,30}}{_LONG}"
-    rf"|\b(?:start(?:s|ing|up)?|start-up|initiali[sz]\w{{1,6}}|load(?:s|ing)?|launch\w{{0,3}}|(?:first|1st|initial) (?:\w{{1,12}} )?(?:epoch|batch|step|iteration|run|call|inference|prediction|time)|(?:epoch|step) 1(?:/\d{{1,6}})?)\b[^\n]{{0,80}}(?:{_LONG}|\b(?:slow|hangs?|stucks?|freezes?|forever)\b)"
-    rf"|(?:{_LONG}|\b(?:slow|hangs?|stucks?|freezes?|forever)\b)[^\n]{{0,60}}\b(?:start(?:s|ing|up)?|start-up|begin(?:s|ning)?|initiali[sz]\w{{1,6}}|load(?:s|ing)?|launch\w{{0,3}}|(?:first|1st) (?:epoch|batch|step|iteration|run|call|inference|prediction|time)|(?:epoch|step) 1(?:/\d{{1,6}})?)\b"
+    rf"(?i)\b(?:is_gpu_available\(\)|list_physical_devices\([^)\n]{{0,12}}\)|tf\.Session\(\)|jax\.devices\(\)|creating (?:the |a )?(?:gpu |tensorflow )?device)\W{{0,4}} {{0,2}}[^\n]{{0,20}}\b(?:takes?|took|needs?|lasts?)\b[^\n]{{0,30}}{_LONG_TIME}"
+    rf"|\b(?:start(?:s|ing|up)?|start-up|initiali[sz]\w{{1,6}}|load(?:s|ing)?|launch\w{{0,3}}|(?:first|1st|initial) (?:\w{{1,12}} )?(?:epoch|batch|step|iteration|run|call|inference|prediction|time)|(?:epoch|step) 1(?:/\d{{1,6}})?)\b[^\n]{{0,80}}(?:{_LONG_TIME}|\b(?:slow|hangs?|stucks?|freezes?|forever)\b)"
+    rf"|(?:{_LONG_TIME}|\b(?:slow|hangs?|stucks?|freezes?|forever)\b)[^\n]{{0,60}}\b(?:start(?:s|ing|up)?|start-up|begin(?:s|ning)?|initiali[sz]\w{{1,6}}|load(?:s|ing)?|launch\w{{0,3}}|(?:first|1st) (?:epoch|batch|step|iteration|run|call|inference|prediction|time)|(?:epoch|step) 1(?:/\d{{1,6}})?)\b"
     rf"|\b(?:hangs?|hanging|stucks?|freezes?)\b[^\n]{{0,24}}\b(?:any|every|each|all|simple) (?:\w{{1,12}} )?(?:ops?|operations?|calls?|computations?|matmuls?)\b"
     rf"|{_TRAINS}[^\n]{{0,24}}\b(?:hangs?|hung|stuck|freezes?)\b|\b(?:hangs?|hung|stuck|freezes?)\b[^\n]{{0,24}}{_TRAINS}"
 )
@@ -29,10 +29,10 @@ SLOWNESS = (
         vague=True,
     ),
     Signature(
-        rf"(?i)\b(?:first|initial)\b(?! (?:epoch|step|batch|iteration))[^\n]{{0,60}}{_USE}[^\n]{{0,80}}{_LONG}"
-        rf"|^(?=[^\n]{{0,200}}{_USE})(?:(?=[^\n]{{0,200}}{_LONG})[^\n]{{0,200}}\bfirst time\b|(?=[^\n]{{0,200}}{_MINUTES})[^\n]{{0,200}}\bfirst[ -](?:time|start|run|call|use|launch)\b"
+        rf"(?i)\b(?:first|initial)\b(?! (?:epoch|step|batch|iteration))[^\n]{{0,60}}{_GPU_USE}[^\n]{{0,80}}{_LONG_TIME}"
+        rf"|^(?=[^\n]{{0,200}}{_GPU_USE})(?:(?=[^\n]{{0,200}}{_LONG_TIME})[^\n]{{0,200}}\bfirst time\b|(?=[^\n]{{0,200}}{_MINUTES})[^\n]{{0,200}}\bfirst[ -](?:time|start|run|call|use|launch)\b"
         rf"|[^\n]{{0,160}}\b(?:waits?|hangs?|freezes?|pauses?|stalls?|takes?|took|needs?)\b[^\n]{{0,40}}{_MINUTES}[^\n]{{0,24}}\b(?:before|until) (?:\w{{1,12}} ){{0,3}}?(?:start|begin|comput|train|work)(?:s|ing|ed|es)?\b)"
-        rf"|(?:\.cuda\(\)?|\bcuda function\b)[^\n]{{0,20}}\b(?:takes?|took|needs?)\b[^\n]{{0,20}}{_LONG}|\b(?:long|lot of) time\b[^\n]{{0,40}}\.cuda\(",
+        rf"|(?:\.cuda\(\)?|\bcuda function\b)[^\n]{{0,20}}\b(?:takes?|took|needs?)\b[^\n]{{0,20}}{_LONG_TIME}|\b(?:long|lot of) time\b[^\n]{{0,40}}\.cuda\(",
         ("slow-ptx-jit", "persistence-mode-off"),
         "the first use of the GPU takes minutes: the driver compiles PTX for a GPU that the build has no machine code for",
         (

@@ -8,15 +8,15 @@ from gpudoctor.signatures.signature import Signature
 
 _RUNTIME_ONLY = (35, 36)
 """Statuses for which cuda.h has no name."""
-_LEAST_SAID = 99
+_LEAST_STATED_NUMBER = 99
 """Above it a status' number is not taken for another count where somebody writes "CUDA error 802"."""
-BY_NUMBER = r"(?:(?:cuda driver library|nvcuda|cudart) init failure:|cuInit err:|cudaSetDevice err:|failed to get device context|Call to cuInit results in)"
+STATUS_PREFIX = r"(?:(?:cuda driver library|nvcuda|cudart) init failure:|cuInit err:|cudaSetDevice err:|failed to get device context|Call to cuInit results in)"
 """How Ollama and Numba name a status: https://github.com/ollama/ollama/issues/5453."""
-_CALL = r"\bcuda[A-Z]\w{3,40}(?:\(\))? (?:returned|failed\b[^\n]{0,80}\berror code ?[:=])"
+_FAILED_CALL = r"\bcuda[A-Z]\w{3,40}(?:\(\))? (?:returned|failed\b[^\n]{0,80}\berror code ?[:=])"
 """How CUDA's deviceQuery and PaddlePaddle name the call that gave it."""
 
 
-def status(
+def status_signature(
     number: int,
     name: str,
     texts: tuple[str, ...],
@@ -32,8 +32,8 @@ def status(
     https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
     """
     words = "".join(part.capitalize() for part in name.split("_"))
-    wrapped = rf"[?.] Error {number}: |\bcuda runtime error \({number}\)|(?<!_STATUS_SUCCESS )\({number} vs\. 0\)|\bcudaSuccess\. {number} vs 0\b|\(0 vs\. {number}\)|UNKNOWN ERROR \({number}\)|CUDA initialization failure with error: {number}(?!\d)|\(error {number}\)|CUDA (?:failure|error) {number}: |C(?:UDA|uda) error\({number}\), |Cuda failure {number} '|CUDA Runtime API Error {number}\b|\berror={number} : |\[{number}\] Call to cu\w{{3,40}} results in|{BY_NUMBER} {number}(?!\d)|{_CALL} {number}(?!\d)|\bcuInit(?:\(0\))?(?: ?(?:[:=]|->|=>)| returns?| returned| gives?| gave)[ :]{{1,3}}{number}(?!\d)"
-    if number > _LEAST_SAID:
+    wrapped = rf"[?.] Error {number}: |\bcuda runtime error \({number}\)|(?<!_STATUS_SUCCESS )\({number} vs\. 0\)|\bcudaSuccess\. {number} vs 0\b|\(0 vs\. {number}\)|UNKNOWN ERROR \({number}\)|CUDA initialization failure with error: {number}(?!\d)|\(error {number}\)|CUDA (?:failure|error) {number}: |C(?:UDA|uda) error\({number}\), |Cuda failure {number} '|CUDA Runtime API Error {number}\b|\berror={number} : |\[{number}\] Call to cu\w{{3,40}} results in|{STATUS_PREFIX} {number}(?!\d)|{_FAILED_CALL} {number}(?!\d)|\bcuInit(?:\(0\))?(?: ?(?:[:=]|->|=>)| returns?| returned| gives?| gave)[ :]{{1,3}}{number}(?!\d)"
+    if number > _LEAST_STATED_NUMBER:
         wrapped += rf"|(?i:\bcu(?:da|init)\w{{0,20}}\b[^\n.;]{{0,40}}(?:\b(?:error|status|code|return(?:s|ed))(?: (?:code|error|status))?[ :=]{{1,2}}{number}\b(?![.%]\d| ?%)|\bfail(?:s|ed)? with (?:an? )?{number} (?:\w{{1,8}} )?error\b))"
     pattern = rf"CUDA_ERROR_{name}\b|\bcudaError{words}\b|{wrapped}|{'|'.join(f'(?i:{re.escape(text[0])}){re.escape(text[1:])}' for text in texts)}"
     known = () if number in _RUNTIME_ONLY else (f"CUDA_ERROR_{name}",)
@@ -44,7 +44,7 @@ def status(
 
 
 STATUSES = (
-    status(
+    status_signature(
         803,
         "SYSTEM_DRIVER_MISMATCH",
         ("system has unsupported display driver / cuda driver combination",),
@@ -52,14 +52,14 @@ STATUSES = (
         "libcuda and the kernel driver have different versions",
         tells="cat /proc/driver/nvidia/version; ldconfig -p | grep libcuda.so; echo $LD_LIBRARY_PATH",
     ),
-    status(
+    status_signature(
         804,
         "COMPAT_NOT_SUPPORTED_ON_DEVICE",
         ("forward compatibility was attempted on non supported HW",),
         ("forward-compat-unsupported-hw",),
         "a cuda-compat libcuda is loaded, which works only on data-centre GPUs",
     ),
-    status(
+    status_signature(
         802,
         "SYSTEM_NOT_READY",
         ("system not yet initialized",),
@@ -67,7 +67,7 @@ STATUSES = (
         "NVLink fabric or confidential computing is not ready",
         tells="systemctl is-active nvidia-fabricmanager; nvidia-smi conf-compute -f",
     ),
-    status(
+    status_signature(
         34,
         "STUB_LIBRARY",
         ("CUDA driver is a stub library",),
@@ -75,28 +75,28 @@ STATUSES = (
         "the CUDA toolkit's stub is loaded instead of libcuda",
         also=r"libnvidia-ml\.so in GDK package is a stub library",
     ),
-    status(
+    status_signature(
         35,
         "INSUFFICIENT_DRIVER",
         ("CUDA driver version is insufficient for CUDA runtime version",),
         ("driver-too-old",),
         "the driver is too old for this build's CUDA version",
     ),
-    status(
+    status_signature(
         36,
         "CALL_REQUIRES_NEWER_DRIVER",
         ("API call is not supported in the installed CUDA driver",),
         ("driver-too-old",),
         "the driver is too old for this build's CUDA version",
     ),
-    status(
+    status_signature(
         102,
         "DEVICE_NOT_LICENSED",
         ("device doesn't have valid Grid license",),
         ("vgpu-unlicensed",),
         "the vGPU has no licence",
     ),
-    status(
+    status_signature(
         222,
         "UNSUPPORTED_PTX_VERSION",
         ("the provided PTX was compiled with an unsupported toolchain",),
@@ -111,7 +111,7 @@ STATUSES = (
         "a kernel of this build cannot run on this GPU",
         ("'cuModuleLoadData(&module, data)' failed with 'CUDA_ERROR_INVALID_PTX'",),
     ),
-    status(
+    status_signature(
         218,
         "INVALID_PTX",
         ("a PTX JIT compilation failed",),
@@ -120,7 +120,7 @@ STATUSES = (
         tells="cat /proc/driver/nvidia/version; ldconfig -p | grep -E 'libcuda|ptxjitcompiler'",
     ),
     # the driver's libnvidia-ptxjitcompiler.so.1, which a container may lack
-    status(
+    status_signature(
         221,
         "JIT_COMPILER_NOT_FOUND",
         ("PTX JIT compiler library not found",),
@@ -128,7 +128,7 @@ STATUSES = (
         "the driver's PTX compiler, libnvidia-ptxjitcompiler.so.1, was not found",
         tells="ldconfig -p | grep ptxjitcompiler; ls -d /.dockerenv",
     ),
-    status(
+    status_signature(
         209,
         "NO_BINARY_FOR_GPU",
         ("no kernel image is available for execution on the device", "no kernel image is available"),
@@ -138,28 +138,28 @@ STATUSES = (
         # cudaErrorInvalidDeviceFunction, as c10 prints it: https://github.com/pytorch/pytorch/issues/13207
         r"|\bCUDA error: invalid device function\b",
     ),
-    status(
+    status_signature(
         214,
         "ECC_UNCORRECTABLE",
         ("uncorrectable ECC error encountered",),
         ("ecc-hardware-error",),
         "the GPU's memory had an uncorrectable error",
     ),
-    status(
+    status_signature(
         220,
         "NVLINK_UNCORRECTABLE",
         ("uncorrectable NVLink error detected during the execution",),
         ("nvlink-errors", "nvswitch-fatal-error"),
         "an NVLink failed while the program ran",
     ),
-    status(
+    status_signature(
         226,
         "CONTAINED",
         ("Invalid access of peer GPU memory over nvlink or a hardware error",),
         ("nvlink-errors", "ecc-hardware-error"),
         "access to another GPU's memory failed, or the GPU's own memory did",
     ),
-    status(
+    status_signature(
         46,
         "DEVICE_UNAVAILABLE",
         ("CUDA-capable device(s) is/are busy or unavailable", "all CUDA-capable devices are busy or unavailable"),
@@ -168,7 +168,7 @@ STATUSES = (
         also=r"(?i:\b(?:cuda|gpu)[- ]?(?:capable )?(?:device|gpu)?s?(?: is| are)? busy or (?:is |are )?(?:unavailable|not available)\b)",
         tells="nvidia-smi --query-gpu=index,compute_mode --format=csv; nvidia-smi --query-compute-apps=pid,name --format=csv",
     ),
-    status(
+    status_signature(
         216,
         "CONTEXT_ALREADY_IN_USE",
         ("exclusive-thread device already in use by a different thread",),
@@ -176,7 +176,7 @@ STATUSES = (
         "the GPU is in an exclusive mode and in use",
         also=r"could not create context: context in use",
     ),
-    status(
+    status_signature(
         101,
         "INVALID_DEVICE",
         ("invalid device ordinal",),

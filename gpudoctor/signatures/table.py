@@ -6,36 +6,36 @@ from gpudoctor.signatures.building import BUILDING
 from gpudoctor.signatures.builds import BUILDS
 from gpudoctor.signatures.cdi import CDI
 from gpudoctor.signatures.cmake import CMAKE
-from gpudoctor.signatures.collectives import COLLECTIVES, STALLED
+from gpudoctor.signatures.collectives import COLLECTIVES, FAILED_COLLECTIVES
 from gpudoctor.signatures.containers import CONTAINERS
-from gpudoctor.signatures.cures import WHAT_HELPED
+from gpudoctor.signatures.cures import CURE_SIGNATURES
 from gpudoctor.signatures.driver_log import DRIVER_LOG
 from gpudoctor.signatures.drivers import DRIVERS
-from gpudoctor.signatures.extensions import WITHOUT_KERNELS
+from gpudoctor.signatures.extensions import MISSING_KERNELS
 from gpudoctor.signatures.frameworks import FRAMEWORKS
-from gpudoctor.signatures.imports import IMPORTS, UNNAMED
+from gpudoctor.signatures.imports import IMPORTS, UNEXPLAINED_IMPORTS
 from gpudoctor.signatures.installers import INSTALLERS
 from gpudoctor.signatures.libraries import LIBRARIES
 from gpudoctor.signatures.limits import LIMITS
 from gpudoctor.signatures.management import MANAGEMENT
 from gpudoctor.signatures.memory import MEMORY
 from gpudoctor.signatures.modules import MODULES
-from gpudoctor.signatures.no_gpu import SAID_TO_SEE_NO_GPU, SEEN_ELSEWHERE
+from gpudoctor.signatures.no_gpu import GPU_SEEN_ELSEWHERE, NO_GPU_STATEMENTS
 from gpudoctor.signatures.packages import PACKAGES
-from gpudoctor.signatures.pasted import PASTED
+from gpudoctor.signatures.pasted_text import PASTED
 from gpudoctor.signatures.settings import SETTINGS
 from gpudoctor.signatures.signature import Signature
 from gpudoctor.signatures.slowness import SLOWNESS
-from gpudoctor.signatures.starved import STARVED
+from gpudoctor.signatures.starved_libraries import STARVED
 from gpudoctor.signatures.statuses import STATUSES
 from gpudoctor.signatures.tool_output import TOOL_OUTPUT
-from gpudoctor.signatures.vague import VAGUE
+from gpudoctor.signatures.vague_failures import VAGUE
 from gpudoctor.signatures.windows import WINDOWS
 
-_EVERY = (
-    *WHAT_HELPED,
+_ALL_SIGNATURES = (
+    *CURE_SIGNATURES,
     *TOOL_OUTPUT,
-    *WITHOUT_KERNELS,
+    *MISSING_KERNELS,
     *STATUSES,
     *MODULES,
     *CDI,
@@ -59,11 +59,11 @@ _EVERY = (
     *STARVED,
     *DRIVERS,
     *VAGUE,
-    *STALLED,
+    *FAILED_COLLECTIVES,
     *SLOWNESS,
-    *UNNAMED,
-    SEEN_ELSEWHERE,
-    *SAID_TO_SEE_NO_GPU,
+    *UNEXPLAINED_IMPORTS,
+    GPU_SEEN_ELSEWHERE,
+    *NO_GPU_STATEMENTS,
 )
-SIGNATURES: tuple[Signature, ...] = tuple(sorted(_EVERY, key=lambda signature: (signature.vague, signature.last)))
+SIGNATURES: tuple[Signature, ...] = tuple(sorted(_ALL_SIGNATURES, key=lambda signature: (signature.vague, signature.last)))
 """Specific signatures first, those that only say what failed last."""

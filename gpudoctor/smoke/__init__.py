@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.smoke.plan import TrainingPlan, plan
-from gpudoctor.smoke.run import train
+from gpudoctor.smoke.plan import TrainingPlan, planned_trainings
+from gpudoctor.smoke.run import run_trainings
 
-__all__ = ["TrainingPlan", "plan", "train"]
+__all__ = ["TrainingPlan", "planned_trainings", "run_trainings"]

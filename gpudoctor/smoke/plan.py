@@ -7,14 +7,14 @@ import msgspec
 from gpudoctor import versions
 from gpudoctor.derive import Gpu, MachineView
 from gpudoctor.findings import Level
-from gpudoctor.findings.naming import counted, joined
+from gpudoctor.findings.wording import count_with_noun, joined_words
 from gpudoctor.frameworks import TRAINED
 from gpudoctor.snapshot import Cause, CudaContext, CudaDevice, Hang, LeftAlone, Missing, NvmlGpu, Python
 
 OLDEST_PYTHON = (3, 6)
 """The oldest Python for the scripts of children/; scripts/lint compiles them with it."""
 
-MEMORY_SHARE = 4
+MEMORY_DIVISOR = 4
 """Training may use at most this part of the memory that is free at its start: 1 in 4."""
 
 
@@ -44,7 +44,7 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Whether to measure copies, memory, matmul and a compiled step too."""
 
 
-def plan(machine: MachineView, executable: str | None, *, force: bool) -> tuple[TrainingPlan, ...] | Missing:
+def planned_trainings(machine: MachineView, executable: str | None, *, force: bool) -> tuple[TrainingPlan, ...] | Missing:
     """The training runs that the user's options and the machine allow, or why there are none.
 
     `executable` starts the target interpreter; None if none works.
@@ -66,18 +66,20 @@ def plan(machine: MachineView, executable: str | None, *, force: bool) -> tuple[
     if not usable:
         what = f"gpudoctor cannot train with {', '.join(names)}" if names else "no framework is installed to train with"
         return Missing(Cause.UNSUPPORTED if names else Cause.ABSENT, what)
-    return _on_hardware(machine, usable, executable, force=force)
+    return _plans_for_hardware(machine, usable, executable, force=force)
 
 
-def _on_hardware(machine: MachineView, usable: list[str], executable: str, *, force: bool) -> tuple[TrainingPlan, ...] | Missing:
+def _plans_for_hardware(machine: MachineView, usable: list[str], executable: str, *, force: bool) -> tuple[TrainingPlan, ...] | Missing:
     shown = [gpu for gpu in machine.hardware if isinstance(gpu.cuda, CudaDevice)]
     on_cpu = not machine.hardware and machine.policy.allow_cpu
     if not shown and not on_cpu:
         return Missing(Cause.NOT_ASKED, "CUDA shows no GPU")
-    busy = {gpu.key: reason for gpu in shown if (reason := _hung(gpu, machine.observed.contexts) or ("" if force else in_use(gpu)))}
+    busy = {
+        gpu.key: reason for gpu in shown if (reason := _hang_reason(gpu, machine.observed.contexts) or ("" if force else users_of_gpu(gpu)))
+    }
     free = {gpu.cuda.ordinal: gpu.key for gpu in shown if isinstance(gpu.cuda, CudaDevice) and gpu.key not in busy}
-    unsupported = _unsupported(machine.observed.python)
-    memory = {gpu.cuda.ordinal: _memory(gpu, machine.observed.contexts) for gpu in shown if isinstance(gpu.cuda, CudaDevice)}
+    unsupported = _unsupported_reason(machine.observed.python)
+    memory = {gpu.cuda.ordinal: _memory_limit(gpu, machine.observed.contexts) for gpu in shown if isinstance(gpu.cuda, CudaDevice)}
     return tuple(
         TrainingPlan(
             framework=name,
@@ -94,22 +96,22 @@ def _on_hardware(machine: MachineView, usable: list[str], executable: str, *, fo
     )
 
 
-def _unsupported(python: Python | Missing) -> str:
+def _unsupported_reason(python: Python | Missing) -> str:
     """Why the scripts of children/train do not run with this interpreter; empty if they do or its version is unknown."""
-    version = versions.parse(python.version) if isinstance(python, Python) and isinstance(python.version, str) else None
+    version = versions.parse_version(python.version) if isinstance(python, Python) and isinstance(python.version, str) else None
     if version is None or version[:2] >= OLDEST_PYTHON:
         return ""
     return f"Smoke training needs Python {OLDEST_PYTHON[0]}.{OLDEST_PYTHON[1]} or newer; this is {version}."
 
 
-def _hung(gpu: Gpu, contexts: tuple[CudaContext, ...] | Missing) -> str:
+def _hang_reason(gpu: Gpu, contexts: tuple[CudaContext, ...] | Missing) -> str:
     """Which call for our own kernel on this GPU hung; empty if none."""
     tried = () if isinstance(contexts, Missing) else contexts
     hang = next((context.hang for context in tried if context.address == gpu.key), None)
     return f"skipped because {hang.call} hung" if isinstance(hang, Hang) else ""
 
 
-def _memory(gpu: Gpu, contexts: tuple[CudaContext, ...] | Missing) -> MemoryLimit | None:
+def _memory_limit(gpu: Gpu, contexts: tuple[CudaContext, ...] | Missing) -> MemoryLimit | None:
     """The lower of NVML's figure, for the whole card, and CUDA's if our own kernel ran, for this program's share."""
     tried = () if isinstance(contexts, Missing) else contexts
     layers: list[NvmlGpu | CudaContext | Missing] = [gpu.nvml, *(context for context in tried if context.address == gpu.key)]
@@ -121,17 +123,17 @@ def _memory(gpu: Gpu, contexts: tuple[CudaContext, ...] | Missing) -> MemoryLimi
     if not seen:
         return None
     free, total = map(min, zip(*seen, strict=True))
-    return MemoryLimit(free // MEMORY_SHARE, total)
+    return MemoryLimit(free // MEMORY_DIVISOR, total)
 
 
-_USERS = 3
+_MAX_USERS = 3
 """Processes named of those that use a GPU; the others are counted."""
 
 
-def in_use(gpu: Gpu) -> str:
+def users_of_gpu(gpu: Gpu) -> str:
     """Who computes on a GPU, as a phrase; empty if nobody was seen. Displays and desktops do not count."""
     if not isinstance(gpu.nvml, NvmlGpu) or isinstance(gpu.nvml.compute_processes, Missing) or not gpu.nvml.compute_processes:
         return ""
     users = [process.label for process in gpu.nvml.compute_processes]
-    others = [counted(len(users) - _USERS, "other process", "other processes")] if len(users) > _USERS else []
-    return f"in use by {joined(users[:_USERS] + others)}; --force uses it anyway"
+    others = [count_with_noun(len(users) - _MAX_USERS, "other process", "other processes")] if len(users) > _MAX_USERS else []
+    return f"in use by {joined_words(users[:_MAX_USERS] + others)}; --force uses it anyway"

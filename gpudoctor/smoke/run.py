@@ -8,24 +8,24 @@ import msgspec
 
 from gpudoctor.children.channel import decoded, script
 from gpudoctor.children.training import TRAINING, Begin, Ended, Number
-from gpudoctor.process import Outcome, Spec, Supervisor
+from gpudoctor.process import ChildOutcome, ChildSpec, Supervisor
 from gpudoctor.progress import Event, Progress
+from gpudoctor.smoke.all_reduce_plan import WITHOUT_P2P, all_reduce_devices, is_control_needed, is_p2p_allowed
 from gpudoctor.smoke.plan import TrainingPlan
-from gpudoctor.smoke.read import read, read_all_reduce
-from gpudoctor.smoke.scratch import scratch
-from gpudoctor.smoke.together import P2P_OFF, free, needs_control, partners
+from gpudoctor.smoke.results import all_reduce_of_outcome, smoke_of_outcome
+from gpudoctor.smoke.scratch import scratch_folder
 from gpudoctor.snapshot import AllReduce, Missing, Smoke, Stage, StageKind, StageState
 
-STALL = 300.0
+STALL_SECONDS = 300.0
 """Seconds without a response: a cold file system or PTX compilation for a new GPU keeps a healthy framework busy for minutes."""
-SUM_STALL = 60.0
+ALL_REDUCE_STALL_SECONDS = 60.0
 """The same during all-reduce: connecting devices takes seconds, and the frameworks themselves would wait for ten minutes or more."""
-DEADLINE = 1800.0
+DEADLINE_SECONDS = 1800.0
 
-_SHARED = "/dev/shm/nccl-"  # noqa: S108 -- NCCL's own files, in its src/os/linux.cc; it removes them as soon as all processes have them
+_NCCL_FILES = "/dev/shm/nccl-"  # noqa: S108 -- NCCL's own files, in its src/os/linux.cc; it removes them as soon as all processes have them
 
 
-def train(
+def run_trainings(
     plans: tuple[TrainingPlan, ...],
     supervisor: Supervisor,
     environment: Mapping[str, str],
@@ -38,7 +38,7 @@ def train(
     After an interrupt, `done` also gets what the interrupted training showed so far.
     """
     for plan in plans:
-        run = _Run(plan, supervisor, progress)
+        run = _PlanRun(plan, supervisor, progress)
         try:
             if plan.unsupported:
                 run.smoke = Smoke(
@@ -47,14 +47,14 @@ def train(
                     left_alone=plan.left_alone,
                 )
             elif plan.devices or plan.on_cpu:
-                with scratch() as place:
+                with scratch_folder() as place:
                     run.train({**environment, **place})
                     run.sum({**environment, **place})
         finally:
             done(run.smoke)
 
 
-class _Run:
+class _PlanRun:
     """The children of one plan, and what they showed so far."""
 
     def __init__(self, plan: TrainingPlan, supervisor: Supervisor, progress: Progress) -> None:
@@ -62,42 +62,42 @@ class _Run:
         self._plan, self._supervisor, self._progress = plan, supervisor, progress
 
     def train(self, environment: Mapping[str, str]) -> None:
-        def keep(outcome: Outcome) -> None:
-            self.smoke = read(self._plan, outcome)
+        def keep(outcome: ChildOutcome) -> None:
+            self.smoke = smoke_of_outcome(self._plan, outcome)
 
-        self._child(_spec(self._plan, environment), keep)
+        self._run_child(_training_child(self._plan, environment), keep)
 
     def sum(self, environment: Mapping[str, str]) -> None:
         """Over all devices, and again without P2P if that may be the cause."""
-        devices = partners(self._plan, self.smoke)
+        devices = all_reduce_devices(self._plan, self.smoke)
         if isinstance(devices, Missing):
             self.smoke = msgspec.structs.replace(self.smoke, all_reduces=devices)
             return
-        first = self._sum_over(devices, environment)
-        if needs_control(self._plan, first):
-            self._sum_over(devices, {**environment, **P2P_OFF})
+        first = self._run_all_reduce(devices, environment)
+        if is_control_needed(self._plan, first):
+            self._run_all_reduce(devices, {**environment, **WITHOUT_P2P})
 
-    def _sum_over(self, devices: tuple[str, ...], environment: Mapping[str, str]) -> AllReduce:
+    def _run_all_reduce(self, devices: tuple[str, ...], environment: Mapping[str, str]) -> AllReduce:
         before = self.smoke.all_reduces if isinstance(self.smoke.all_reduces, tuple) else ()
-        p2p = free(environment)
+        p2p = is_p2p_allowed(environment)
 
-        def keep(outcome: Outcome) -> None:
-            run = read_all_reduce(devices, outcome, p2p=p2p)
+        def keep(outcome: ChildOutcome) -> None:
+            run = all_reduce_of_outcome(devices, outcome, p2p=p2p)
             self.smoke = msgspec.structs.replace(self.smoke, all_reduces=(*before, run))
 
-        self._child(_sum_spec(self._plan, devices, environment), keep, shorter=StageKind.ALL_REDUCE)
+        self._run_child(_all_reduce_child(self._plan, devices, environment), keep, shorter=StageKind.ALL_REDUCE)
         assert isinstance(self.smoke.all_reduces, tuple)  # noqa: S101 -- keep() has seen to it
         return self.smoke.all_reduces[-1]
 
-    def _child(self, spec: Spec, keep: Callable[[Outcome], None], shorter: StageKind | None = None) -> None:
+    def _run_child(self, spec: ChildSpec, keep: Callable[[ChildOutcome], None], shorter: StageKind | None = None) -> None:
         """Run a child to its end; the stage `shorter` has a shorter stall limit."""
 
         def hear(line: bytes) -> None:
             event, _ = decoded(line, TRAINING)
             if isinstance(event, Begin | Ended | Number):
-                _tell(self._plan.framework, event, self._progress)
+                _report_progress(self._plan.framework, event, self._progress)
             if isinstance(event, Begin) and event.stage == shorter:
-                self._supervisor.expect(spec.name, SUM_STALL)
+                self._supervisor.set_stall_limit(spec.name, ALL_REDUCE_STALL_SECONDS)
 
         self._supervisor.start(spec, hear)
         try:
@@ -108,25 +108,29 @@ class _Run:
                 keep(outcome)
 
 
-def _spec(plan: TrainingPlan, environment: Mapping[str, str]) -> Spec:
+def _training_child(plan: TrainingPlan, environment: Mapping[str, str]) -> ChildSpec:
     devices = "cpu" if plan.on_cpu else ",".join(str(ordinal) for ordinal in plan.devices)
-    return _to_start(plan, environment, "", devices, *(("--measure",) if plan.measure else ()))
+    return _child_spec(plan, environment, "", devices, *(("--measure",) if plan.measure else ()))
 
 
-def _sum_spec(plan: TrainingPlan, devices: tuple[str, ...], environment: Mapping[str, str]) -> Spec:
+def _all_reduce_child(plan: TrainingPlan, devices: tuple[str, ...], environment: Mapping[str, str]) -> ChildSpec:
     ordinals = "cpu" if plan.on_cpu else ",".join(device.removeprefix("GPU:") for device in devices)
-    return _to_start(plan, environment, " all-reduce" if free(environment) else " all-reduce without P2P", ordinals, "--all-reduce")
+    return _child_spec(
+        plan, environment, " all-reduce" if is_p2p_allowed(environment) else " all-reduce without P2P", ordinals, "--all-reduce"
+    )
 
 
-def _to_start(plan: TrainingPlan, environment: Mapping[str, str], what: str, devices: str, *more: str) -> Spec:
+def _child_spec(plan: TrainingPlan, environment: Mapping[str, str], what: str, devices: str, *more: str) -> ChildSpec:
     memory = ",".join(f"{ordinal}={limit.limit}/{limit.total}" for ordinal, limit in sorted(plan.memory.items()))
     limits = ("--memory", memory) if memory else ()
     arguments = ("--framework", plan.framework, "--devices", devices, *limits, *more)
     name, interpreter = f"smoke {plan.framework}{what}", (plan.executable,)
-    return script(name, "train/smoke.py", interpreter, environment, *arguments, stall=STALL, deadline=DEADLINE, shares=_SHARED)
+    return script(
+        name, "train/smoke.py", interpreter, environment, *arguments, stall=STALL_SECONDS, deadline=DEADLINE_SECONDS, shares=_NCCL_FILES
+    )
 
 
-def _tell(framework: str, event: Begin | Ended | Number, progress: Progress) -> None:
+def _report_progress(framework: str, event: Begin | Ended | Number, progress: Progress) -> None:
     """Pass on what an event means to somebody who watches."""
     where = event.network, event.device
     if isinstance(event, Number):

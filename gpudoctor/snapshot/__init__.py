@@ -78,7 +78,6 @@ from gpudoctor.snapshot.machine import (
     Variables,
     XidEvent,
 )
-from gpudoctor.snapshot.older import upgraded
 from gpudoctor.snapshot.smoke import (
     LAST_OUTPUT,
     Agreement,
@@ -113,6 +112,7 @@ from gpudoctor.snapshot.surroundings import (
     Wsl,
 )
 from gpudoctor.snapshot.telemetry import GpuLoad, Held, Loads, Span, StageLoad
+from gpudoctor.snapshot.upgrades import upgraded_snapshot
 from gpudoctor.snapshot.values import (
     NOT_ASKED,
     Cause,
@@ -126,9 +126,9 @@ from gpudoctor.snapshot.values import (
     is_absent,
     is_unasked,
     normalise_address,
-    readable,
+    printable_text,
 )
-from gpudoctor.typed import bounded, converted, from_json
+from gpudoctor.typed_values import convert_value, from_json, require_bounded
 
 SUPPOSED = "supposed"
 """The origin of a snapshot of a combination that somebody asked about."""
@@ -210,12 +210,12 @@ class _Versioned(msgspec.Struct):
     version: str
 
 
-def encode(snapshot: Snapshot) -> bytes:
+def encode_snapshot(snapshot: Snapshot) -> bytes:
     """`snapshot` as JSON."""
     return msgspec.json.encode(snapshot)
 
 
-def decode(data: bytes) -> Snapshot:
+def decode_snapshot(data: bytes) -> Snapshot:
     """The snapshot in `data`.
 
     Raises UsageError if `data` is not a snapshot or has a newer major version. A newer minor version is read, with a note in the
@@ -231,7 +231,9 @@ def decode(data: bytes) -> Snapshot:
         raise UsageError(f"The snapshot has version {written} and this gpudoctor reads up to {ours[0]}.x; use a newer gpudoctor.")
     try:
         older = (major, minor) < _STRUCTURED
-        snapshot = bounded(converted(upgraded(msgspec.json.decode(data)), Snapshot) if older else from_json(data, Snapshot))
+        snapshot = require_bounded(
+            convert_value(upgraded_snapshot(msgspec.json.decode(data)), Snapshot) if older else from_json(data, Snapshot)
+        )
     except (msgspec.MsgspecError, ValueError, OverflowError) as error:
         raise UsageError(f"The snapshot is damaged: {error}.") from None
     if (major, minor) <= ours:

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 
 @functools.lru_cache(maxsize=8192)
-def normalise(name: str) -> str:
+def normalise_distribution(name: str) -> str:
     """The name as PEP 503 compares it: tensorflow_cpu and TensorFlow.CPU are tensorflow-cpu."""
     return "-".join(part for part in name.lower().replace("_", "-").replace(".", "-").split("-") if part)
 
 
-def with_extras(name: str, extras: Iterable[str]) -> str:
+def name_with_extras(name: str, extras: Iterable[str]) -> str:
     """The name as an installer takes it: jax[cuda12]; alone without extras."""
     listed = ",".join(extras)
     return f"{name}[{listed}]" if listed else name
@@ -22,7 +22,7 @@ _LONG = 7
 """Length from which one letter too many, too few or wrong is a typo and not another name: torchx is not torch."""
 
 
-def near(name: str, known: str) -> bool:
+def is_typo_of(name: str, known: str) -> bool:
     """Whether `name` is `known` with one typo: two neighbours swapped or, in a long name, one letter added, left out or wrong."""
     if name == known or abs(len(name) - len(known)) > 1:
         return False

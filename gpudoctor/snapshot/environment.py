@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.snapshot.distributions import with_extras
+from gpudoctor.snapshot.distributions import name_with_extras
 from gpudoctor.snapshot.values import NOT_ASKED, Fact, Missing, Observed
 
 
@@ -99,7 +99,7 @@ class Distribution(Observed, frozen=True):
 
     def pinned(self, release: str) -> str:
         """The requirement for exactly a release of it, with the requested extras: "jax[cuda12]==0.6.0"."""
-        return f"{with_extras(self.name, self.extras)}=={release}"
+        return f"{name_with_extras(self.name, self.extras)}=={release}"
 
 
 class Overwritten(Observed, frozen=True):

@@ -10,7 +10,7 @@ import msgspec
 from gpudoctor.snapshot.values import Missing
 
 
-def gaps(value: Any) -> Iterator[Missing]:
+def missing_values(value: Any) -> Iterator[Missing]:
     """Every missing value in a structure of structs, tuples and dictionaries."""
     left = [value]
     while left:

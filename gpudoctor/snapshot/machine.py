@@ -7,8 +7,8 @@ from typing import Literal
 
 import msgspec
 
-from gpudoctor.codes import PciClass, PciVendor
 from gpudoctor.snapshot.values import NOT_ASKED, Fact, Missing, Observed, OpenEnum, Parameter
+from gpudoctor.status_codes import PciClass, PciVendor
 
 
 class Platform(OpenEnum):
@@ -241,7 +241,7 @@ class TextLog(Observed, frozen=True):
         """The lines as one text."""
         return "\n".join(line.value for line in self.lines)
 
-    def says(self, words: re.Pattern[str]) -> bool:
+    def has_line_with(self, words: re.Pattern[str]) -> bool:
         """Return whether a line contains these words."""
         return any(words.search(line.value) for line in self.lines)
 

@@ -38,11 +38,11 @@ class Cause(OpenEnum):
     CRASHED = "crashed"  # a defect of ours
 
 
-def _kebab(name: str) -> str:
+def _kebab_case(name: str) -> str:
     return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("-")
 
 
-class Observed(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag=_kebab):
+class Observed(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag=_kebab_case):
     """Base of everything in a snapshot: frozen, and tagged with its type to coexist with Missing in a field.
 
     Omitted fields were not asked for.
@@ -97,7 +97,7 @@ Real = float | NonFinite
 """A number that may be infinite or NaN, which is a finding: JSON has no NaN, and null would hide it."""
 
 
-def readable(text: str) -> str:
+def printable_text(text: str) -> str:
     """`text` with undecodable bytes (surrogates, as os.fsdecode makes them) as backslash escapes, safe to write anywhere."""
     try:
         return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

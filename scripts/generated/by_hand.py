@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from gpudoctor import rule_pages
-from gpudoctor.diagnose.advice.by_hand import key, only_named
+from gpudoctor.diagnose.advice.by_hand import framework_key, only_framework_named
 from gpudoctor.diagnose.rules import RULES
 
 _FILE = "gpudoctor/diagnose/advice/by_hand.json"
@@ -19,7 +19,7 @@ _EXAMPLE = re.compile(r"/opt/|/home/|\b[0-9a-f]{2}:00\.\d|0000:|-i \d\b|\bnvidia
 
 def generated(root: Path) -> dict[Path, str]:
     """Return the file that holds each page's first command that fits any machine, and those for other frameworks than the first is about."""
-    found = {name: command for rule in RULES for name, command in _checks(rule.name, rule_pages.read(rule)).items()}
+    found = {name: command for rule in RULES for name, command in _checks(rule.name, rule_pages.read_rule_page(rule)).items()}
     return {root / _FILE: f"{json.dumps(found, indent=0, ensure_ascii=False)}\n"}
 
 
@@ -27,7 +27,11 @@ def _checks(cause: str, page: str) -> dict[str, str]:
     section = page.split("\n## Check by hand\n", 1)[1].split("\n## ", 1)[0]
     typed = [command for block in _CONSOLE.findall(section) for command in _TYPED.findall(block)]
     commands = [command for command in typed if not _EXAMPLE.search(command)]
-    if not commands or not (first := only_named(commands[0])):
+    if not commands or not (first := only_framework_named(commands[0])):
         return {cause: commands[0]} if commands else {}
-    others = {key(cause, named): command for command in reversed(commands) if (named := only_named(command)) and named != first}
+    others = {
+        framework_key(cause, named): command
+        for command in reversed(commands)
+        if (named := only_framework_named(command)) and named != first
+    }
     return {cause: commands[0], **others}

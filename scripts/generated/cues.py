@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from gpudoctor.line_forms import PART
+from gpudoctor.line_forms import PART_MARK
 from gpudoctor.read.readers import READERS
 from gpudoctor.signatures.hints import HINTS
 from gpudoctor.signatures.noise import HARMLESS
@@ -91,7 +91,7 @@ def cues(pattern: str) -> tuple[tuple[str, ...], ...]:
         # one at a time: two cues may follow from each other
         if any(_follows(other, one) for other in needed - {one}):
             needed.remove(one)
-    return ((PART,),) if (PART,) in found else tuple(sorted(needed))
+    return ((PART_MARK,),) if (PART_MARK,) in found else tuple(sorted(needed))
 
 
 def _cue(text: str) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ def _cue(text: str) -> tuple[str, ...]:
     words = list(_whole_words(text))
     runs = _runs(text)
     rare = [word for word in words if len(word) > 2 and word not in _COMMON] or (words if len(runs[0]) <= _SHORT else [])
-    first = max(rare, key=len) if rare else PART + max(runs, key=_longest_chunk)
+    first = max(rare, key=len) if rare else PART_MARK + max(runs, key=_longest_chunk)
     others = [run for run in dict.fromkeys(runs) if run and len(run) >= min(_TELLING, len(runs[0])) and run not in first]
     return (first, *others[:_OTHERS])
 
@@ -111,8 +111,8 @@ def _longest_chunk(run: str) -> int:
 
 def _follows(cue: tuple[str, ...], from_: tuple[str, ...]) -> bool:
     """Return whether a line with the cue `from_` always has `cue` too."""
-    parts = [one.removeprefix(PART) for one in cue if one != from_[0]]
-    return (cue[0] == from_[0] or cue[0].startswith(PART)) and all(any(part in other for other in from_) for part in parts)
+    parts = [one.removeprefix(PART_MARK) for one in cue if one != from_[0]]
+    return (cue[0] == from_[0] or cue[0].startswith(PART_MARK)) and all(any(part in other for other in from_) for part in parts)
 
 
 def _whole_words(text: str) -> Iterator[str]:

@@ -16,8 +16,8 @@ from gpudoctor.examination import Examination
 from gpudoctor.findings import Policy
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.report import terminal
-from gpudoctor.report.build import build
-from gpudoctor.report.page import Look
+from gpudoctor.report.build import build_report
+from gpudoctor.report.page import PageLook
 from gpudoctor.snapshot import KernelLog
 from tests.machines.store import load, recorded
 
@@ -50,7 +50,7 @@ def _report(machine: str) -> str:
     matrix, policy = open_matrix(), msgspec.convert(load(machine)["policy"], Policy)
     snapshot = msgspec.structs.replace(recorded(machine), kernel_log=KernelLog("/dev/kmsg"))  # the recorded trees have no log to read
     examination = Examination(snapshot=snapshot, diagnosis=diagnose(snapshot, matrix, policy), policy=policy, matrix_date=matrix.date)
-    return terminal.render(build(examination), Look(width=COLUMNS, colour=True))
+    return terminal.render(build_report(examination), PageLook(width=COLUMNS, colour=True))
 
 
 def same(before: str, after: str) -> bool:

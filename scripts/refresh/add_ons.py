@@ -12,7 +12,7 @@ from typing import IO, Any, NamedTuple
 from packaging.requirements import Requirement
 
 from gpudoctor import versions
-from gpudoctor.matrix.tables import OTHERS
+from gpudoctor.matrix.tables import OTHER_RELEASES
 from gpudoctor.versions import Version
 from scripts.refresh.common import SourceArchive, Wheel, refresh
 from scripts.refresh.compilers import compiler_of
@@ -268,17 +268,17 @@ def _cudnn(wheel: Wheel, libraries: Iterable[str]) -> Version | None:
         return sorted(major.decode() for major in watched.found)
 
     named = {major for name in libraries for major in wheel.learn_of(f"/{name}", "cuDNN", read)}
-    return versions.parse(named.pop()) if len(named) == 1 else None
+    return versions.parse_version(named.pop()) if len(named) == 1 else None
 
 
 def _stated(wheel: Wheel) -> Version | None:
     """Return the CUDA version that the wheel states: xFormers in cpp_lib.json (1208 is 12.8), vLLM in envs.py since 0.8."""
     if wheel.release.distribution == "xformers":
         told = json.loads(wheel.text("/xformers/cpp_lib.json") or "{}").get("version", {}).get("cuda")
-        return versions.parse(f"{told // 100}.{told % 100}") if told else None
+        return versions.parse_version(f"{told // 100}.{told % 100}") if told else None
     if wheel.release.distribution == "vllm":
         told = re.search(r'VLLM_MAIN_CUDA_VERSION: str = "([\d.]+)"', wheel.text("/vllm/envs.py") or "")
-        return versions.parse(told[1]) if told else None
+        return versions.parse_version(told[1]) if told else None
     return None
 
 
@@ -287,13 +287,13 @@ def _named_cuda(libraries: Iterable[Library], required: Iterable[str]) -> Versio
     named = {major for library in libraries for major in library.cuda} or set(
         re.findall(r"^nvidia-[\w-]+-cu(\d\d)\b", "\n".join(required), re.MULTILINE)
     )
-    return versions.parse(named.pop()) if len(named) == 1 else None
+    return versions.parse_version(named.pop()) if len(named) == 1 else None
 
 
 def _cuda_in(distribution: str) -> Version | None:
     named = re.search(r"-cu(\d\d)(\d?)$", distribution)
-    return versions.parse(".".join(filter(None, named.groups()))) if named else None
+    return versions.parse_version(".".join(filter(None, named.groups()))) if named else None
 
 
 if __name__ == "__main__":
-    sys.exit(refresh(OTHERS, tuple(PACKAGES), wanted, read, PACKAGES))
+    sys.exit(refresh(OTHER_RELEASES, tuple(PACKAGES), wanted, read, PACKAGES))

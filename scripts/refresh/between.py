@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 
 from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import Matrix
-from gpudoctor.matrix.tables import NO_GPU_CODE, OTHERS
+from gpudoctor.matrix.tables import NO_GPU_CODE, OTHER_RELEASES
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.versions import Version
 from scripts.refresh.add_ons import PACKAGES
@@ -288,4 +288,4 @@ if __name__ == "__main__":
         sys.argv.remove("--find")
         print("\n".join(find()))
         sys.exit(0)
-    sys.exit(refresh(OTHERS, tuple(PROJECTS), wanted, read, _SOURCES))
+    sys.exit(refresh(OTHER_RELEASES, tuple(PROJECTS), wanted, read, _SOURCES))

@@ -22,9 +22,9 @@ from typing import IO, Any, NamedTuple, Protocol
 import msgspec
 from packaging.requirements import Requirement
 
-from gpudoctor.derive.wheel_platform import ANY, LINUX
+from gpudoctor.derive.wheel_platform import ANY_PLATFORM, LINUX_X86_64
 from gpudoctor.matrix.cells import kind_of
-from gpudoctor.matrix.resolve import final_release
+from gpudoctor.matrix.row_matching import final_release
 from gpudoctor.matrix.rows import FrameworkRelease
 from gpudoctor.matrix.table import Row, Table
 from gpudoctor.matrix.tables import SOURCE_TABLE
@@ -243,14 +243,14 @@ def group_releases(listed: Sequence[IndexFile], wanted: Wanted, *, sources: bool
         for platform in wheel.platforms & set(PLATFORMS):
             for python in _interpreters(wheel, file):
                 found.setdefault((wheel.distribution, release, platform), {})[python] = file
-    have = {(distribution, release) for distribution, release, platform in found if platform in {LINUX, ANY}}
+    have = {(distribution, release) for distribution, release, platform in found if platform in {LINUX_X86_64, ANY_PLATFORM}}
     for file in listed if sources else ():
         named = parse_source_name(file.filename)
         release = final_release(named[1]) if named else None
         if named is None or release is None or (named[0], release) in have or not wanted(named[0], release):
             continue
         for python in pythons_within(file.requires_python) or ("",):
-            found.setdefault((named[0], release, ANY), {})[python] = file
+            found.setdefault((named[0], release, ANY_PLATFORM), {})[python] = file
     return [Release(*key, tuple(filter(None, _sorted(files))), files[_telling(files)]) for key, files in sorted(found.items())]
 
 
@@ -261,7 +261,7 @@ def _interpreters(wheel: WheelName, file: IndexFile) -> tuple[str, ...]:
     """
     allowed = pythons_within(file.requires_python)
     named = tuple(python for python in wheel.pythons if python.rstrip("t") in allowed)
-    without_gil = (f"{python}t" for python in allowed if python_order(python) >= _WITHOUT_GIL and wheel.platforms != {ANY})
+    without_gil = (f"{python}t" for python in allowed if python_order(python) >= _WITHOUT_GIL and wheel.platforms != {ANY_PLATFORM})
     return named or wheel.pythons or tuple(_sorted((*allowed, *without_gil))) or ("",)
 
 

@@ -13,9 +13,9 @@ from scripts.refresh.common import COMPAT
 
 def compiler_of(ptx_versions: Iterable[str]) -> Version | None:
     """Return the CUDA version whose compiler writes the newest of these PTX versions; its major version if several do, None if none does."""
-    newest = max(filter(None, map(versions.parse, ptx_versions)), default=None)
+    newest = max(filter(None, map(versions.parse_version, ptx_versions)), default=None)
     fitting = {row.release.short for row in read_table(str(COMPAT), CUDA) if row.ptx_isa is not None and row.ptx_isa == newest}
     if len(fitting) == 1:
-        return versions.parse(fitting.pop())
+        return versions.parse_version(fitting.pop())
     majors = {release.partition(".")[0] for release in fitting}
-    return versions.parse(majors.pop()) if len(majors) == 1 else None
+    return versions.parse_version(majors.pop()) if len(majors) == 1 else None

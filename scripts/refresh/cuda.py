@@ -57,7 +57,7 @@ def parse_targets(help_page: str) -> tuple[str, ...]:
 def parse_ptx_isa(refusal: str) -> Version:
     """Return the version of PTX that ptxas names when it refuses a newer one. Raises ValueError if it names none."""
     named = re.search(r"current version is '(\d+\.\d+)'", refusal)
-    version = versions.parse(named[1]) if named else None
+    version = versions.parse_version(named[1]) if named else None
     if version is None:
         raise ValueError("ptxas does not name its PTX version")
     return version
@@ -96,7 +96,7 @@ def newest_by_minor(listed: Iterable[IndexFile]) -> dict[str, tuple[Version, Ind
     for file in listed:
         wheel = parse_wheel_name(file.filename)
         if wheel and {PLATFORM, "any"} & wheel.platforms and re.fullmatch(r"[1-9]\d*(\.\d+)+", wheel.release):
-            version = versions.parse(wheel.release)
+            version = versions.parse_version(wheel.release)
             if version is not None and (version.short not in found or found[version.short][0] < version):
                 found[version.short] = version, file
     return found
@@ -107,7 +107,7 @@ def by_release(listed: Iterable[IndexFile]) -> dict[tuple[int, ...], tuple[Versi
     found: dict[tuple[int, ...], tuple[Version, IndexFile]] = {}
     for file in listed:
         wheel = parse_wheel_name(file.filename)
-        version = versions.parse(wheel.release) if wheel and re.fullmatch(r"[1-9]\d*(\.\d+)+", wheel.release) else None
+        version = versions.parse_version(wheel.release) if wheel and re.fullmatch(r"[1-9]\d*(\.\d+)+", wheel.release) else None
         if version is not None:
             found[version[:3]] = version, file
     return found
@@ -126,7 +126,7 @@ def unlisted(rows: Sequence[CudaRelease], toolkits: Iterable[tuple[int, ...]]) -
 
 
 def _blank(number: tuple[int, ...], rows: Sequence[CudaRelease]) -> CudaRelease:
-    version = versions.parse(".".join(map(str, number[:2] if number[2] == 0 else number)))
+    version = versions.parse_version(".".join(map(str, number[:2] if number[2] == 0 else number)))
     if version is None:
         raise ValueError(f"{number} is not a release")
     of_major = [row for row in rows if row.release.major == version.major]
@@ -184,7 +184,7 @@ class Published:
         for file in self._files(package):
             wheel = parse_wheel_name(file.filename)
             if wheel and PLATFORM in wheel.platforms and f"{wheel.release}.".startswith(f"{begins}."):
-                one = self._wheel(versions.parse(wheel.release), file)
+                one = self._wheel(versions.parse_version(wheel.release), file)
                 return tuple(one.learn("sonames", partial(_sonames_in, one)))
         raise ValueError(f"{package} {begins}, which cuda-toolkit pins, has no wheel")
 

@@ -46,7 +46,7 @@ def published(listed: Iterable[IndexFile]) -> list[Published]:
     for file in listed:
         wheel = parse_wheel_name(file.filename)
         release = re.fullmatch(r"([1-9]\d*(?:\.\d+){3})(?:\.post\d+)?", wheel.release) if wheel else None
-        version = versions.parse(release[1]) if release else None
+        version = versions.parse_version(release[1]) if release else None
         if wheel is not None and version is not None:
             cuda = int(wheel.distribution.rpartition("cu")[2])
             found.update({(version, word): Published(cuda, version, word, file) for word in wheel.platforms & _PLATFORMS})

@@ -46,9 +46,9 @@ def rows(system: str, name: str, packages: Iterable[Mapping[str, str]]) -> list[
             DriverPackage(
                 system=system,
                 package=package,
-                version=versions.parse(newest[package]["Version"].partition("-")[0]),
+                version=versions.parse_version(newest[package]["Version"].partition("-")[0]),
                 modules="proprietary",
-                newest_kernel=versions.parse(tested[1]) if tested else None,
+                newest_kernel=versions.parse_version(tested[1]) if tested else None,
                 origin="distribution",
                 source=("debian-driver-packages",),
                 note=f"in non-free of {name}",

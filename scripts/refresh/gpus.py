@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.matrix import names
+from gpudoctor.matrix import gpu_names
 from gpudoctor.matrix.machine_rows import Chip, GpuProduct
 from gpudoctor.matrix.tables import CHIPS, GPUS
 from gpudoctor.matrix_files import read_table
@@ -78,7 +78,7 @@ def generation(name: str) -> Generation | None:
     if not prefixes:
         return None
     architecture, capability, source = GENERATIONS[max(prefixes, key=len)]
-    version = versions.parse(capability)
+    version = versions.parse_version(capability)
     return Generation(architecture, version, source) if version else None
 
 
@@ -145,8 +145,12 @@ def chips(listed: Mapping[int, Generation | None]) -> list[Chip]:
 
 def without_known(products: Mapping[str, set[int]], rows: Collection[GpuProduct]) -> dict[str, set[int]]:
     """Return the products that the table does not find by name, whole or without its last words."""
-    known = names.index(rows)
-    return {name: devices for name, devices in products.items() if not (names.find(name, known) or names.family(name, known))}
+    known = gpu_names.products_by_key(rows)
+    return {
+        name: devices
+        for name, devices in products.items()
+        if not (gpu_names.find_product(name, known) or gpu_names.product_family(name, known))
+    }
 
 
 def kind_of(name: str) -> str:

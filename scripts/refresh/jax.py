@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from gpudoctor import versions
-from gpudoctor.matrix.tables import RELEASES
+from gpudoctor.matrix.tables import RELEASE_TABLES
 from gpudoctor.versions import Version
 from scripts.refresh.common import Wheel, numpy_abi, refresh
 from scripts.refresh.fatbin import order, read_code
@@ -82,7 +82,7 @@ def _built_with(wheel: Wheel) -> dict[str, Any]:
     cuda = wheel.release.distribution.removeprefix("jax-cuda")[:2]
     told = wheel.learn("CUDA and cuDNN it was built with", lambda: _versions(wheel))
     sources = (f"{wheel.release.distribution}-wheels", "jax-installation")
-    built = [versions.parse(text) for text in told]
+    built = [versions.parse_version(text) for text in told]
     return {"built_with_cuda": built[0], "cudnn": built[1], "source": sources, "note": _FLOORS.get(cuda, "")}
 
 
@@ -142,4 +142,4 @@ def _aarch64_constants(module: bytes) -> Iterator[int]:
 
 
 if __name__ == "__main__":
-    sys.exit(refresh(RELEASES["jax"], PROJECTS, wanted, read, ("jax",)))
+    sys.exit(refresh(RELEASE_TABLES["jax"], PROJECTS, wanted, read, ("jax",)))

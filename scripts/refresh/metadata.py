@@ -11,7 +11,7 @@ from packaging.markers import Marker
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from gpudoctor.derive.specifiers import BESIDE
+from gpudoctor.derive.specifiers import BESIDE_EXTRA
 
 _MATTERS = re.compile(
     r"(nvidia|cuda|jax|torch|triton|pytorch-triton|tensorrt|tensorflow|cupy|transformer-engine|flash-attn|sgl|sglang)(-.+|$)"
@@ -94,7 +94,7 @@ def of_extra(metadata: str, extra: str, package: str) -> tuple[str, ...]:
 
 def beside(requirement: str) -> str:
     """Return what a release works with and does not require, in the tables' format."""
-    return f'{requirement};extra=="{BESIDE}"'
+    return f'{requirement};extra=="{BESIDE_EXTRA}"'
 
 
 def name_of(requirement: str) -> str:

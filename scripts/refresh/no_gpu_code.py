@@ -26,12 +26,12 @@ from packaging.version import Version
 
 from gpudoctor.elf import file as elf
 from gpudoctor.frameworks import ADDONS, CATALOGUE
-from gpudoctor.matrix.tables import OTHERS, TABLE_OF
+from gpudoctor.matrix.tables import OTHER_RELEASES, TABLE_OF
 from gpudoctor.matrix_files import read_table
-from gpudoctor.requirement_files.files import tables
-from gpudoctor.requirement_files.locks import as_on_macos, gpu_related, pure
-from gpudoctor.snapshot.distributions import normalise
-from gpudoctor.toml_text import parsed
+from gpudoctor.requirement_files.files import tables_of_list
+from gpudoctor.requirement_files.locks import is_gpu_related, is_pure_python, is_size_as_on_macos
+from gpudoctor.snapshot.distributions import normalise_distribution
+from gpudoctor.toml_text import parse_toml
 from scripts.refresh.common import AT_ONCE, Published
 from scripts.refresh.index import Index, parse_source_name, parse_wheel_name
 from scripts.refresh.metadata import requires
@@ -50,18 +50,21 @@ def main() -> None:
     parser.add_argument("--installed", nargs="+", type=Path, default=[], help="folders of installed wheels")
     parser.add_argument("--named", nargs="+", type=Path, default=[], help="files with a package's name a line")
     asked = parser.parse_args()
-    packages = [table for lock in asked.locks for table in tables(parsed(lock.read_text(), str(lock)).get("package"))]
+    packages = [table for lock in asked.locks for table in tables_of_list(parse_toml(lock.read_text(), str(lock)).get("package"))]
     with TABLE.open(newline="") as before:
         kept = {row[0]: tuple(row) for row in csv.reader(before)}
     del kept["distribution"]
-    tabled = {row.distribution for row in read_table(str(TABLE.parent), OTHERS)}
-    named = published({normalise(name) for file in asked.named for name in file.read_text().split()} - kept.keys(), Index())
+    tabled = {row.distribution for row in read_table(str(TABLE.parent), OTHER_RELEASES)}
+    named = published({normalise_distribution(name) for file in asked.named for name in file.read_text().split()} - kept.keys(), Index())
     belonging = [one for one in named if one["bounds"] and one["name"] not in tabled]
     sys.stdout.writelines(f"{one['name']} {one['version']}: {', '.join(one['bounds'])}\n" for one in belonging)
-    without = [one for one in named if one not in belonging and not gpu_related(one)]
+    without = [one for one in named if one not in belonging and not is_gpu_related(one)]
     rows = {one["name"]: (one["name"], one["kind"], "index-listing", f"release {one['version']}") for one in without} | kept
-    rows |= {name: (name, "compiled", "public-locks", "its Linux and macOS wheels have like sizes") for name in _all(packages, as_on_macos)}
-    rows |= {name: (name, "pure", "public-locks", "") for name in _all(packages, pure)}
+    rows |= {
+        name: (name, "compiled", "public-locks", "its Linux and macOS wheels have like sizes")
+        for name in _all(packages, is_size_as_on_macos)
+    }
+    rows |= {name: (name, "pure", "public-locks", "") for name in _all(packages, is_pure_python)}
     for folder in asked.installed:
         rows |= {name: (name, kind, "wheels-without-gpu-code", release) for name, kind, release in _installed(folder)}
     with TABLE.open("w", newline="") as target:
@@ -75,8 +78,8 @@ def published(names: Collection[str], index: Published) -> list[dict[str, Any]]:
     """Return the newest release of each package without GPU code as a lock file lists it, with its kind and the bounds that tables must hold."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
         found = [one for one in pool.map(lambda name: _newest(name, index), sorted(names)) if one is not None]
-    kinds = ((one, "pure" if pure(one) else "compiled" if as_on_macos(one) else "") for one in found)
-    return [{**one, "kind": kind} for one, kind in kinds if kind and (one["bounds"] or not gpu_related(one))]
+    kinds = ((one, "pure" if is_pure_python(one) else "compiled" if is_size_as_on_macos(one) else "") for one in found)
+    return [{**one, "kind": kind} for one, kind in kinds if kind and (one["bounds"] or not is_gpu_related(one))]
 
 
 def _newest(name: str, index: Published) -> dict[str, Any] | None:
@@ -93,13 +96,15 @@ def _newest(name: str, index: Published) -> dict[str, Any] | None:
     except (OSError, ValueError, IndexError, StopIteration, zipfile.BadZipFile):
         # not published, its newest release without wheels, or with names or requirements that nobody can read: it stays unknown
         return None
-    compared = {normalise(Requirement(text).name) for text in requires(told, "any")}
+    compared = {normalise_distribution(Requirement(text).name) for text in requires(told, "any")}
     return {
         "name": name,
         "version": str(newest),
         "wheels": [{"name": file.filename, "size": file.size} for file in ours],
         "dependencies": [{"name": requirement.name} for requirement in wanted],
-        "bounds": [str(requirement) for requirement in wanted if normalise(requirement.name) in compared and _excludes(requirement)],
+        "bounds": [
+            str(requirement) for requirement in wanted if normalise_distribution(requirement.name) in compared and _excludes(requirement)
+        ],
     }
 
 
@@ -112,14 +117,14 @@ class _Any:
 
 def _excludes(wanted: Requirement) -> bool:
     """Return whether a requirement is for a framework or an add-on, or excludes newer releases of another package that the tables compare."""
-    return _known(normalise(wanted.name)) or any(bound.operator != ">=" for bound in wanted.specifier)
+    return _known(normalise_distribution(wanted.name)) or any(bound.operator != ">=" for bound in wanted.specifier)
 
 
 def _all(packages: list[dict[str, Any]], shows: Callable[[dict[str, Any]], bool]) -> set[str]:
     """Return the names of the packages whose wheels show it wherever they are listed."""
     wheels = [package for package in packages if package.get("wheels")]
-    others = {normalise(wheel["name"]) for wheel in wheels if not shows(wheel) or gpu_related(wheel)}
-    return {normalise(wheel["name"]) for wheel in wheels} - others
+    others = {normalise_distribution(wheel["name"]) for wheel in wheels if not shows(wheel) or is_gpu_related(wheel)}
+    return {normalise_distribution(wheel["name"]) for wheel in wheels} - others
 
 
 def _installed(folder: Path) -> Iterator[tuple[str, str, str]]:
@@ -131,7 +136,7 @@ def _installed(folder: Path) -> Iterator[tuple[str, str, str]]:
         kernels = any(name.endswith(_KERNELS) for name in names) or any(map(_compiles_kernels, scripts))
         if not kernels and all(map(_plain, libraries)):
             name, _, release = metadata.stem.partition("-")
-            yield normalise(name), "compiled" if libraries else "pure", f"release {release}"
+            yield normalise_distribution(name), "compiled" if libraries else "pure", f"release {release}"
 
 
 def _compiles_kernels(script: Path) -> bool:
@@ -139,7 +144,7 @@ def _compiles_kernels(script: Path) -> bool:
 
 
 def _plain(library: Path) -> bool:
-    found = elf.read(str(library), code=True)
+    found = elf.read_elf_file(str(library), code=True)
     return not found.sections and not any(name.startswith(_CUDA) for name in found.needed)
 
 

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from gpudoctor import versions
-from gpudoctor.matrix.tables import OTHERS
+from gpudoctor.matrix.tables import OTHER_RELEASES
 from gpudoctor.versions import Version
 from scripts.refresh import tensorflow as refresh_tensorflow
 from scripts.refresh.add_ons import architectures, compiled_with, kernels
@@ -58,7 +58,7 @@ def wanted(distribution: str, release: Version) -> bool:
 def cuda_in(distribution: str) -> Version | None:
     """Return the CUDA version in a distribution's name: "cupy-cuda12x" is 12, "mxnet-cu112" 11.2; None if there is none."""
     named = re.fullmatch(r".*-cu(?:da)?(?:(\d\d)x|(\d+)(\d))", distribution)
-    return versions.parse(named[1] or f"{named[2]}.{named[3]}") if named else None
+    return versions.parse_version(named[1] or f"{named[2]}.{named[3]}") if named else None
 
 
 def bounded(distribution: str, required: tuple[str, ...]) -> tuple[str, ...]:
@@ -72,14 +72,17 @@ def parse_cupy(text: str) -> dict[str, Any]:
     """Return the CUDA and cuDNN versions in CuPy's _wheel.json; "12.x" is all of 12, "10.2-jetson" 10.2."""
     told = json.loads(text)
     cuda = re.match(r"\d+(\.\d+)*", told["cuda"])
-    return {"built_with_cuda": versions.parse(cuda[0] if cuda else ""), "cudnn": versions.parse(told.get("cudnn", {}).get("version", ""))}
+    return {
+        "built_with_cuda": versions.parse_version(cuda[0] if cuda else ""),
+        "cudnn": versions.parse_version(told.get("cudnn", {}).get("version", "")),
+    }
 
 
 def parse_constants(text: str) -> dict[str, Any]:
     """Return the CUDA and cuDNN versions among the variables of a module, without running it."""
     told = parse_version_py(text)
     named = {"built_with_cuda": told.get("cuda_version"), "cudnn": told.get("cudnn_version")}
-    return {field: versions.parse(str(text)) for field, text in named.items() if versions.parse(str(text))}
+    return {field: versions.parse_version(str(text)) for field, text in named.items() if versions.parse_version(str(text))}
 
 
 def libraries_in(found: Libraries) -> dict[str, Any]:
@@ -88,7 +91,7 @@ def libraries_in(found: Libraries) -> dict[str, Any]:
     told: dict[str, Any] = {}
     if len(cuda) == 1:
         only = cuda.pop()
-        told["built_with_cuda"] = versions.parse("11") if only[:2] == (11, 0) else only
+        told["built_with_cuda"] = versions.parse_version("11") if only[:2] == (11, 0) else only
     return told | ({"cudnn": cudnn.pop()} if len(cudnn) == 1 else {})
 
 
@@ -139,4 +142,4 @@ def _numpy(wheel: Wheel) -> int | None:
 
 
 if __name__ == "__main__":
-    sys.exit(refresh(OTHERS, PROJECTS, wanted, read))
+    sys.exit(refresh(OTHER_RELEASES, PROJECTS, wanted, read))

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive.wheel_platform import LINUX
-from gpudoctor.matrix.resolve import final_release
+from gpudoctor.derive.wheel_platform import LINUX_X86_64
+from gpudoctor.matrix.row_matching import final_release
 from gpudoctor.matrix.rows import PythonSpan
 from gpudoctor.matrix.tables import PYTHONS
 from gpudoctor.matrix_files import read_table
@@ -21,13 +21,13 @@ def spans(distribution: str, listed: Sequence[IndexFile], source: tuple[str, ...
     found: dict[str, set[Version]] = {}
     for file in listed:
         wheel = parse_wheel_name(file.filename)
-        release = final_release(wheel.release.partition(".post")[0]) if wheel and LINUX in wheel.platforms else None
+        release = final_release(wheel.release.partition(".post")[0]) if wheel and LINUX_X86_64 in wheel.platforms else None
         if wheel and release:
             for python in wheel.pythons:
                 found.setdefault(python, set()).add(release)
     newest = max((max(releases) for releases in found.values()), default=None)
     for python, releases in found.items():
-        version, last = versions.parse(python), max(releases)
+        version, last = versions.parse_version(python), max(releases)
         if version and not python.endswith("t"):
             yield PythonSpan(distribution, version, min(releases), None if last == newest else last, source, "")
 

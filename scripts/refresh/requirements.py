@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from gpudoctor.derive.wheel_platform import ANY, LINUX
+from gpudoctor.derive.wheel_platform import ANY_PLATFORM, LINUX_X86_64
 from gpudoctor.matrix.rows import FrameworkRelease, RequirementSpan
-from gpudoctor.matrix.tables import REQUIREMENTS, WHEELS
+from gpudoctor.matrix.tables import REQUIREMENTS, WHEEL_TABLES
 from gpudoctor.matrix_files import read_table
 from gpudoctor.versions import Version
 from scripts.refresh.beside import documented, stated
@@ -76,13 +76,13 @@ def _texts(row: FrameworkRelease, wheel: Wheel) -> tuple[str, ...]:
 
 
 def _usual(platform: str) -> tuple[bool, bool, str]:
-    return platform != LINUX, platform != ANY, platform
+    return platform != LINUX_X86_64, platform != ANY_PLATFORM, platform
 
 
 def main() -> int:
     """Rebuild the table and show, check or write the difference; return the exit status."""
     options = arguments(())
-    everything = listed(row for table in WHEELS for row in read_table(str(options.compat), table))
+    everything = listed(row for table in WHEEL_TABLES for row in read_table(str(options.compat), table))
     chosen = [one for one in everything if not options.projects or one.distribution in options.projects]
     names = {one.distribution for one in chosen}
     rows = [row for row in read_table(str(options.compat), REQUIREMENTS) if row.distribution not in names]

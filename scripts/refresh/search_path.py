@@ -27,7 +27,7 @@ def search_path(library: IO[bytes]) -> str:
         shutil.copyfileobj(library, copy, 1 << 20)
         copy.flush()
         try:
-            found = file.read(copy.name)
+            found = file.read_elf_file(copy.name)
         except file.NotElf as problem:
             raise ValueError(problem.reason) from None
     return found.runpath or found.rpath

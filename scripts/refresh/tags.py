@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpudoctor.matrix.rows import FrameworkRelease, WheelTags
-from gpudoctor.matrix.tables import TAGS, WHEELS
+from gpudoctor.matrix.tables import WHEEL_TABLES, WHEEL_TAGS
 from gpudoctor.matrix_files import read_table
 from gpudoctor.versions import Version
 from scripts.refresh.common import arguments, finish, group_releases
@@ -59,11 +59,11 @@ def main() -> int:
     """Rebuild the table and show, check or write the difference; return the exit status."""
     options = arguments(())
     by_name: dict[str, list[FrameworkRelease]] = {}
-    for table in WHEELS:
+    for table in WHEEL_TABLES:
         for row in read_table(str(options.compat), table):
             by_name.setdefault(row.distribution, []).append(row)
     chosen = {name: rows for name, rows in by_name.items() if not options.projects or name in options.projects}
-    rows = [row for row in read_table(str(options.compat), TAGS) if row.distribution not in chosen]
+    rows = [row for row in read_table(str(options.compat), WHEEL_TAGS) if row.distribution not in chosen]
     index, failed = Index(), False
     for name, releases in chosen.items():
         if not any(row.platform in _LINUX for row in releases):
@@ -73,7 +73,7 @@ def main() -> int:
         except (OSError, ValueError) as problem:
             print(f"The list of {name} cannot be read: {problem}", file=sys.stderr)
             failed = True
-    return 1 if failed else finish(options, TAGS, sorted(rows, key=TAGS.key), dated=False)
+    return 1 if failed else finish(options, WHEEL_TAGS, sorted(rows, key=WHEEL_TAGS.key), dated=False)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any, NamedTuple
 
 from gpudoctor import versions
-from gpudoctor.matrix.tables import RELEASES
+from gpudoctor.matrix.tables import RELEASE_TABLES
 from gpudoctor.versions import Version
 from scripts.refresh.common import Release, Wheel, numpy_abi, refresh
 from scripts.refresh.fatbin import order, read_code
@@ -80,8 +80,8 @@ def parse_version(named: str) -> Version | None:
     """Return a version as wheels spell it: "12.5.1", "8", and on Windows by the DLL, "64_112" (11.2), "64_90" (9.0), "64_12" and "64_8"."""
     digits = named.removeprefix("64_")
     if len(digits) == 2 and digits[0] == "1":  # since CUDA 12 a DLL only names the major version
-        return versions.parse(digits)
-    return versions.parse(f"{digits[:-1]}.{digits[-1]}" if digits != named and len(digits) > 1 else digits)
+        return versions.parse_version(digits)
+    return versions.parse_version(f"{digits[:-1]}.{digits[-1]}" if digits != named and len(digits) > 1 else digits)
 
 
 def names_in(piece: bytes) -> Iterator[tuple[str, str]]:
@@ -132,7 +132,7 @@ def _exact_cudnn(named: Version | None, wheel: Wheel) -> dict[str, Any]:
     """Return the cuDNN that the release was compiled with, and the sources, if it is of the major version that the wheel names."""
     known = [told for first, told in _COMPILED_WITH.items() if wheel.release.release >= first]
     exact, sources = known[-1] if known else ("", ())
-    compiled = versions.parse(exact)
+    compiled = versions.parse_version(exact)
     if named is None or compiled is None or compiled.major != named.major:
         return {}
     return {"cudnn": compiled, "source": (f"{wheel.release.distribution}-wheels", *sources)}
@@ -158,7 +158,7 @@ def _tested(told: dict[str, Any], release: Release) -> dict[str, Any]:
     known = [pair for first, pair in _TESTED.items() if release.release >= first]
     if not known or told["accelerator"] != "cuda" or release.platform.startswith("macos"):
         return {}
-    tested = {field: versions.parse(text) for field, text in zip(("built_with_cuda", "cudnn"), known[-1], strict=True)}
+    tested = {field: versions.parse_version(text) for field, text in zip(("built_with_cuda", "cudnn"), known[-1], strict=True)}
     found = {field: version for field, version in tested.items() if version is not None and told[field] is None}
     return {**found, "source": (f"{release.distribution}-wheels", "tensorflow-tested-builds")} if found else {}
 
@@ -216,4 +216,4 @@ class Watched:
 
 
 if __name__ == "__main__":
-    sys.exit(refresh(RELEASES["tensorflow"], PROJECTS, wanted, read))
+    sys.exit(refresh(RELEASE_TABLES["tensorflow"], PROJECTS, wanted, read))

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from gpudoctor import versions
-from gpudoctor.matrix.tables import RELEASES
+from gpudoctor.matrix.tables import RELEASE_TABLES
 from gpudoctor.versions import Version
 from scripts.refresh.common import Wheel, numpy_abi, refresh
 from scripts.refresh.fatbin import order, read_code
@@ -54,7 +54,7 @@ def parse_architectures(library: bytes) -> tuple[str, ...] | None:
 def cuda_of(local: str) -> Version | None:
     """Return the CUDA version in a local version: "cu128" is 12.8; None for anything else."""
     named = re.fullmatch(r"cu(\d+)(\d)", local)
-    return versions.parse(f"{named[1]}.{named[2]}") if named else None
+    return versions.parse_version(f"{named[1]}.{named[2]}") if named else None
 
 
 def torch_facts(version_py: dict[str, Any], required: Iterable[str], architectures: Iterable[str] | None, *, metal: bool) -> dict[str, Any]:
@@ -64,8 +64,8 @@ def torch_facts(version_py: dict[str, Any], required: Iterable[str], architectur
     if version_py["cuda"] is None:
         return _without_cuda("metal" if metal else "cpu")
     pins = {name: pin for name, _, pin in (requirement.partition("==") for requirement in required)}
-    cudnn = [versions.parse(pin) for name, pin in pins.items() if name.startswith("nvidia-cudnn-")]
-    cuda = versions.parse(version_py["cuda"])
+    cudnn = [versions.parse_version(pin) for name, pin in pins.items() if name.startswith("nvidia-cudnn-")]
+    cuda = versions.parse_version(version_py["cuda"])
     return _with_cuda(cuda, architectures) | {"cudnn": cudnn[0] if len(cudnn) == 1 else None}
 
 
@@ -79,7 +79,7 @@ def extension_facts(version_py: dict[str, Any], code: Iterable[str], opened: Ite
     cuda = cuda_of(version_py["__version__"].partition("+")[2])
     runtimes = set(opened)
     if cuda is None and len(runtimes) == 1:
-        cuda = versions.parse(runtimes.pop())
+        cuda = versions.parse_version(runtimes.pop())
     return _with_cuda(cuda, code) if cuda else _without_cuda("cpu")
 
 
@@ -160,4 +160,4 @@ def _modules(wheel: Wheel) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 if __name__ == "__main__":
-    sys.exit(refresh(RELEASES["torch"], PROJECTS, wanted, read))
+    sys.exit(refresh(RELEASE_TABLES["torch"], PROJECTS, wanted, read))

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 
 from gpudoctor.matrix.rows import Withdrawn
-from gpudoctor.matrix.tables import WHEELS, YANKED
+from gpudoctor.matrix.tables import WHEEL_TABLES, YANKED
 from gpudoctor.matrix_files import read_table
 from gpudoctor.versions import Version
 from scripts.refresh.common import arguments, finish, group_releases
@@ -30,7 +30,7 @@ def main() -> int:
     """Rebuild the table and show, check or write the difference; return the exit status."""
     options = arguments(())
     held: dict[str, set[Version]] = {}
-    for table in WHEELS:
+    for table in WHEEL_TABLES:
         for row in read_table(str(options.compat), table):
             held.setdefault(row.distribution, set()).add(row.release)
     rows, index, failed = [], Index(), False

@@ -17,7 +17,7 @@ from typing import Any, Final
 from typer.core import TyperGroup, TyperOption
 
 from gpudoctor.cli.commands import COMMANDS as NAMES
-from gpudoctor.cli.commands import program_with
+from gpudoctor.cli.commands import program_with_command
 from scripts.torture_parts.cell import GPUDOCTOR, Case, Result, Workplace, emptied
 from scripts.torture_parts.commands import COMMANDS, LOG, Place
 
@@ -58,7 +58,7 @@ WORDS: Final[Mapping[str, str]] = {
 def parameters() -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield each command with each of its options, by name, and with "" if it takes arguments."""
     for name in NAMES:
-        for words, command in _leaves((name,), program_with(name).commands[name]):
+        for words, command in _leaves((name,), program_with_command(name).commands[name]):
             named = (_option(parameter) for parameter in command.params if not getattr(parameter, "is_flag", False))
             yield from ((words, option) for option in dict.fromkeys(named))
 

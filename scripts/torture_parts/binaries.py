@@ -21,7 +21,7 @@ from gpudoctor.children.own.xray import examine
 from gpudoctor.elf import symbols
 from gpudoctor.elf.cache import Cache
 from gpudoctor.elf.file import NotElf
-from gpudoctor.elf.file import read as read_elf
+from gpudoctor.elf.file import read_elf_file as read_elf
 from scripts.torture_parts.cell import Case, Result, Workplace
 from tests.machines.elf_library import Library
 
@@ -90,8 +90,8 @@ def read_library(path: Path) -> None:
     json.dumps(said)
     try:
         found = read_elf(str(path), code=True, versions=True)
-        symbols.undefined(str(path), found)
-        symbols.defined(str(path), found, ("one", "nothing"))
+        symbols.undefined_symbols(str(path), found)
+        symbols.defined_symbols(str(path), found, ("one", "nothing"))
     except NotElf:
         return
 

@@ -31,7 +31,7 @@ SAMPLE: Final = 40
 CERTAIN: Final = ("gpudoctor.probe", "gpudoctor.derive", "gpudoctor.diagnose", "gpudoctor.report", "gpudoctor.frameworks", "gpudoctor.findings", "gpudoctor.matrix")  # fmt: skip
 """Packages whose defects cost a part of the report."""
 _BY_REASON: Final[Mapping[str, tuple[str, ...]]] = {
-    "it is the guard of the others": ("gpudoctor.probe.tried:tried", "gpudoctor.report.build:build"),
+    "it is the guard of the others": ("gpudoctor.probe.crash_guard:result_or_gap", "gpudoctor.report.build:build_report"),
     "no report is written with names and secrets in it": ("gpudoctor.probe.identity:", "gpudoctor.probe.files:"),
     "it runs in the import of the tables of frameworks": (
         "gpudoctor.frameworks.spec:Names.",

@@ -102,7 +102,7 @@ def main() -> None:
     import tempfile  # noqa: PLC0415 -- only in the process that checks
 
     from gpudoctor.check.model import CheckOptions  # noqa: PLC0415
-    from gpudoctor.check.run import run  # noqa: PLC0415
+    from gpudoctor.check.run import examine_machine  # noqa: PLC0415
     from gpudoctor.findings import Level, Policy  # noqa: PLC0415
 
     root, count = sys.argv[1], int(sys.argv[2])
@@ -110,7 +110,7 @@ def main() -> None:
     told: dict[str, list[int]] = {"memory": [], "descriptors": [], "files": []}
     verdicts = set()
     for number in range(1, count + 1):
-        verdicts.add(run(options).diagnosis.verdict.value)
+        verdicts.add(examine_machine(options).diagnosis.verdict.value)
         if number in {count // 2, count}:
             gc.collect()  # what is only waiting to be collected is a megabyte, now at one of the two times and now at the other
             told["memory"].append(int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE"))

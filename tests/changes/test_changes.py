@@ -9,21 +9,21 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.changes import compare
-from gpudoctor.changes.fold import lines
-from gpudoctor.changes.matching import GPUS, KEYS
-from gpudoctor.changes.walk import Walk
-from gpudoctor.changes.watch import FieldsRead, runs
+from gpudoctor.changes import compare_examinations
+from gpudoctor.changes.change_lines import lines_of_changes
+from gpudoctor.changes.fields_read import FieldsRead, recorded_runs
+from gpudoctor.changes.matching import GPU_TYPES, ITEM_KEYS
+from gpudoctor.changes.walk import SnapshotWalk
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose import diagnose
-from gpudoctor.diagnose.choose import choose
-from gpudoctor.diagnose.engine import run_all
+from gpudoctor.diagnose.engine import run_rules
+from gpudoctor.diagnose.rule_choice import choose_rules
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.errors import UsageError
 from gpudoctor.examination import Examination
 from gpudoctor.findings import Diagnosis
 from gpudoctor.report.diff import Diff
-from gpudoctor.snapshot import VERSION, Snapshot, decode, encode
+from gpudoctor.snapshot import VERSION, Snapshot, decode_snapshot, encode_snapshot
 from gpudoctor.snapshot.values import Observed
 from gpudoctor.snapshot.volatile import VOLATILE
 from tests.machines.diagnoses import diagnosis
@@ -51,11 +51,11 @@ def examination_of(snapshot: Snapshot, name: str, found: Diagnosis) -> Examinati
 
 
 def diff(before: Examination, after: Examination, **options: Any) -> Diff:
-    return compare(before, after, MATRIX, ("a", "b"), **options)
+    return compare_examinations(before, after, MATRIX, ("a", "b"), **options)
 
 
 def edited(name: str, change: Callable[[bytes], bytes]) -> Examination:
-    return examined(decode(change(RECORDED.snapshot(name))), name)
+    return examined(decode_snapshot(change(RECORDED.snapshot(name))), name)
 
 
 def replaced(name: str, old: str, new: str) -> Examination:
@@ -122,7 +122,7 @@ def changed(plain: Any, place: Place) -> Snapshot | None:
     before = holder[last]
     holder[last] = other_value(before)
     try:
-        return decode(msgspec.json.encode(plain))
+        return decode_snapshot(msgspec.json.encode(plain))
     except UsageError:  # the field takes certain words alone
         return None
     finally:
@@ -131,22 +131,22 @@ def changed(plain: Any, place: Place) -> Snapshot | None:
 
 @every("name", NAMES)
 def test_one_changed_fact_is_one_line(name: str) -> None:
-    plain = msgspec.json.decode(encode(recorded(name))) | {"version": VERSION}
+    plain = msgspec.json.decode(encode_snapshot(recorded(name))) | {"version": VERSION}
     places = list(facts_in(plain))
     chosen = places if name in EVERY_FACT else random.Random(name).sample(places, min(12, len(places)))
     for place in chosen:
         after = changed(plain, place)
         if after is None:
             continue
-        found = lines(Walk(recorded(name), after).differences(), {})
+        found = lines_of_changes(SnapshotWalk(recorded(name), after).differences(), {})
         assert [line.leader.path for line in found] == [found[0].leader.path] if found else False, place
 
 
 @every("name", NAMES[::5])
 def test_rules_find_the_same_on_a_watched_machine(name: str) -> None:
     record = FieldsRead()
-    plainly = run_all(choose(RULES, policy(name)), MachineView(recorded(name), MATRIX, policy(name)))
-    assert runs(recorded(name), MATRIX, policy(name), record) == plainly
+    plainly = run_rules(choose_rules(RULES, policy(name)), MachineView(recorded(name), MATRIX, policy(name)))
+    assert recorded_runs(recorded(name), MATRIX, policy(name), record) == plainly
     assert record.read
 
 
@@ -162,7 +162,7 @@ def test_a_slower_link_is_one_line() -> None:
     (nvml,) = (gpu for gpu in plain["nvml"]["gpus"] if gpu["index"] == 3)
     (slot,) = (one for one in plain["pci"]["devices"] if one["address"] == nvml["address"])
     nvml["link_width"] = slot["link_width"] = 4
-    found = diff(examination("healthy-eight"), examined(decode(msgspec.json.encode(plain)), "healthy-eight"), golden=True)
+    found = diff(examination("healthy-eight"), examined(decode_snapshot(msgspec.json.encode(plain)), "healthy-eight"), golden=True)
     assert told(found) == ["GPU 3 (0000:1f:00.0): PCIe link x16 → x4"]
     assert found.facts[0].read_by_rules
     assert found.exit_code == 1
@@ -178,7 +178,7 @@ def test_what_changes_by_itself_does_not_count() -> None:
     plain = msgspec.json.decode(RECORDED.snapshot("healthy-eight"))
     plain["nvml"]["gpus"][0]["temperature"] += 20
     plain["nvml"]["gpus"][1]["memory_free"] -= 1 << 20
-    found = diff(examination("healthy-eight"), examined(decode(msgspec.json.encode(plain)), "healthy-eight"), golden=True)
+    found = diff(examination("healthy-eight"), examined(decode_snapshot(msgspec.json.encode(plain)), "healthy-eight"), golden=True)
     assert (found.counted, found.exit_code, len(found.facts)) == ((), 0, 2)
 
 
@@ -195,7 +195,9 @@ def test_what_the_second_report_does_not_know_is_no_pass() -> None:
     plain["kernel_driver"] = {"type": "missing", "cause": "denied", "reason": "no permission"}
     plain["created"] = "2026-01-01T00:00:00Z"
     before = examination("healthy-eight")
-    after = Examination(snapshot=decode(msgspec.json.encode(plain)), diagnosis=before.diagnosis, policy=before.policy, matrix_date="")
+    after = Examination(
+        snapshot=decode_snapshot(msgspec.json.encode(plain)), diagnosis=before.diagnosis, policy=before.policy, matrix_date=""
+    )
     assert diff(before, after, golden=True).exit_code == 3
     assert diff(after, before, golden=True).exit_code == 1
 
@@ -208,13 +210,13 @@ def structs(kind: type[Observed]) -> Iterator[type[Observed]]:
 
 def test_every_list_item_has_a_key_and_every_volatile_field_exists() -> None:
     known = {one.__name__: one for one in structs(Observed) if one.__module__.startswith("gpudoctor.snapshot")}
-    assert GPUS <= {*KEYS} <= {*known}
-    for kind, fields in KEYS.items():
+    assert GPU_TYPES <= {*ITEM_KEYS} <= {*known}
+    for kind, fields in ITEM_KEYS.items():
         assert {*fields} <= {*known[kind].__struct_fields__}, kind
     struct: Any
     for struct, names in VOLATILE.items():
         assert names <= {*struct.__struct_fields__}, struct
-    assert {item for one in (Snapshot, *known.values()) for item in items_of(one)} <= {*KEYS}
+    assert {item for one in (Snapshot, *known.values()) for item in items_of(one)} <= {*ITEM_KEYS}
 
 
 def items_of(kind: Any) -> Iterator[str]:
@@ -227,10 +229,10 @@ def items_of(kind: Any) -> Iterator[str]:
 
 
 def test_a_moved_library_is_one_line() -> None:
-    plain = msgspec.json.decode(encode(recorded("libraries-in-order"))) | {"version": VERSION}
+    plain = msgspec.json.decode(encode_snapshot(recorded("libraries-in-order"))) | {"version": VERSION}
     use = next(one for framework in plain["libraries"]["frameworks"] for one in framework["uses"] if one["component"] == "cudnn")
     path = use["file"]["path"]
     use["file"] |= {"path": "/opt/other/libcudnn.so.9", "owner": "system"}
     use["why"] = "LD_LIBRARY_PATH"
-    found = diff(examination("libraries-in-order"), examined(decode(msgspec.json.encode(plain)), "libraries-in-order"))
+    found = diff(examination("libraries-in-order"), examined(decode_snapshot(msgspec.json.encode(plain)), "libraries-in-order"))
     assert told(found) == [f"{use['wanted']}: {path} → /opt/other/libcudnn.so.9"]

@@ -15,10 +15,10 @@ from gpudoctor.children.training import RESULTS, TRAINING
 from gpudoctor.probe import answers
 from gpudoctor.probe.libraries import libraries
 from gpudoctor.probe.target import Target
-from gpudoctor.probe.telemetry import TELEMETRY
-from gpudoctor.process import End, Outcome
+from gpudoctor.probe.telemetry import TELEMETRY_EVENTS
+from gpudoctor.process import ChildEnd, ChildOutcome
 from gpudoctor.smoke import TrainingPlan
-from gpudoctor.smoke.read import read, read_all_reduce
+from gpudoctor.smoke.results import all_reduce_of_outcome, smoke_of_outcome
 from gpudoctor.snapshot import Cause, Missing, Smoke, StageState
 
 CHILDREN = {
@@ -28,7 +28,7 @@ CHILDREN = {
     "python": events.PYTHON,
     "libraries": events.LIBRARIES,
     "files": events.FILES,
-    "telemetry": TELEMETRY,
+    "telemetry": TELEMETRY_EVENTS,
     "training": TRAINING,
 }
 every_child = pytest.mark.parametrize("kinds", CHILDREN.values(), ids=CHILDREN)
@@ -54,13 +54,13 @@ TOLD: tuple[dict[str, Any], ...] = (
 """A training run's events, in order."""
 
 
-def ended(*told: dict[str, Any] | bytes, code: int = 0) -> Outcome:
+def ended(*told: dict[str, Any] | bytes, code: int = 0) -> ChildOutcome:
     lines = tuple(one if isinstance(one, bytes) else json.dumps(one).encode() for one in told)
-    return Outcome(name="child", end=End.EXITED, code=code, lines=lines)
+    return ChildOutcome(name="child", end=ChildEnd.EXITED, code=code, lines=lines)
 
 
 def smoke(*told: dict[str, Any] | bytes, code: int = 0) -> Smoke:
-    return read(PLAN, ended(*told, code=code))
+    return smoke_of_outcome(PLAN, ended(*told, code=code))
 
 
 def well(found: Smoke) -> bool:
@@ -85,7 +85,7 @@ GARBAGE = st.binary(max_size=60) | (VALUES | OBJECTS).map(lambda value: json.dum
 @every_child
 @given(lines=st.lists(GARBAGE, max_size=5))
 def test_every_line_is_an_event_or_a_failure(kinds: tuple[Any, ...], lines: list[bytes]) -> None:
-    heard = Heard(Outcome(name="child", end=End.EXITED, lines=tuple(lines)), kinds, "the script")
+    heard = Heard(ChildOutcome(name="child", end=ChildEnd.EXITED, lines=tuple(lines)), kinds, "the script")
     marks = [line for line in lines if line.startswith(b"@")]
     assert bool(heard.strange) == (len(heard.events) + len(marks) < len(lines))
     assert not heard.strange or isinstance(heard.cut, Missing)
@@ -93,15 +93,15 @@ def test_every_line_is_an_event_or_a_failure(kinds: tuple[Any, ...], lines: list
 
 @given(lines=st.lists(GARBAGE, min_size=1, max_size=5))
 def test_garbage_is_never_a_pass(lines: list[bytes]) -> None:
-    outcome = Outcome(name="child", end=End.EXITED, lines=tuple(lines))
-    python, _ = answers.python(outcome, Target("/usr/bin/python3", "it is there"))
+    outcome = ChildOutcome(name="child", end=ChildEnd.EXITED, lines=tuple(lines))
+    python, _ = answers.python_answer(outcome, Target("/usr/bin/python3", "it is there"))
     assert isinstance(python, Missing)
-    assert answers.context(outcome, 0, "0000:02:00.0").kernel_right is not True
+    assert answers.context_answer(outcome, 0, "0000:02:00.0").kernel_right is not True
     assert isinstance(libraries(outcome, ()), Missing)
     assert not smoke(*lines).kernels
     assert not smoke(*lines).trainings
     assert not well(smoke(*lines))
-    for section in (answers.nvml(outcome), answers.libcuda(outcome)):
+    for section in (answers.nvml_answer(outcome), answers.libcuda_answer(outcome)):
         assert isinstance(section, Missing) or isinstance(section.init, Missing)
 
 
@@ -160,7 +160,7 @@ def test_a_truncated_answer_is_incomplete(data: st.DataObject) -> None:
 
 def test_an_all_reduce_without_its_result_fails() -> None:
     told = ({"event": "begin", "stage": "all-reduce"}, {"event": "end", "stage": "all-reduce", "seconds": 1.0}, {"event": "done"})
-    assert [stage.state for stage in read_all_reduce(("GPU:0", "GPU:1"), ended(*told), p2p=True).stages] == [StageState.FAILED]
+    assert [stage.state for stage in all_reduce_of_outcome(("GPU:0", "GPU:1"), ended(*told), p2p=True).stages] == [StageState.FAILED]
 
 
 def test_every_measuring_stage_needs_a_result() -> None:

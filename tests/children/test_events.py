@@ -15,12 +15,12 @@ from gpudoctor.children import events
 from gpudoctor.children.channel import Heard, isolated, own, run, script
 from gpudoctor.children.events import DeviceCount, InsideReport, KernelResult, Pids, Preloaded, PythonReport, Stopped, UnreadFile
 from gpudoctor.probe.frameworks import frameworks
-from gpudoctor.probe.inventory import own_path
-from gpudoctor.probe.libraries import arguments, subjects
-from gpudoctor.probe.packages import packages
-from gpudoctor.probe.telemetry import TELEMETRY
+from gpudoctor.probe.inventory import own_import_path
+from gpudoctor.probe.libraries import xray_arguments, xrayed_frameworks
+from gpudoctor.probe.packages import installed_packages
+from gpudoctor.probe.telemetry import TELEMETRY_EVENTS
 from gpudoctor.probe.telemetry_summary import NvmlSample
-from gpudoctor.process import End, Outcome, Spec, Supervisor
+from gpudoctor.process import ChildEnd, ChildOutcome, ChildSpec, Supervisor
 from gpudoctor.snapshot import CudaCall, FrameworkLibraries
 from tests.seams import NvmlGpu as Card
 
@@ -28,12 +28,12 @@ Environ = Callable[..., dict[str, str]]
 LIMITS: dict[str, Any] = {"stall": 60.0, "deadline": 120.0}
 
 
-def ran(spec: Spec) -> Outcome:
+def ran(spec: ChildSpec) -> ChildOutcome:
     with Supervisor(time.monotonic() + 120) as supervisor:
         return run(supervisor, spec)
 
 
-def kinds(outcome: Outcome, known: tuple[Any, ...]) -> set[type]:
+def kinds(outcome: ChildOutcome, known: tuple[Any, ...]) -> set[type]:
     """The kinds of the events, each one of the script's."""
     heard = Heard(outcome, known, "the script")
     assert (heard.strange, outcome.trouble) == ("", "")
@@ -41,13 +41,13 @@ def kinds(outcome: Outcome, known: tuple[Any, ...]) -> set[type]:
 
 
 def test_nvml(fake_nvml: Environ) -> None:
-    spec = script("nvml", "own/nvml_probe.py", own(), fake_nvml(gpus=2), "--path", *own_path(), **LIMITS)
+    spec = script("nvml", "own/nvml_probe.py", own(), fake_nvml(gpus=2), "--path", *own_import_path(), **LIMITS)
     assert kinds(ran(spec), events.NVML) >= {events.NvmlPart, events.NvmlGpuPart, DeviceCount}
 
 
 def test_nvml_that_refuses_everything(fake_nvml: Environ) -> None:
     refusing = fake_nvml(gpus=2, calls={"*.0": "return 15", "*.1": "return 3"})
-    spec = script("nvml", "own/nvml_probe.py", own(), refusing, "--path", *own_path(), **LIMITS)
+    spec = script("nvml", "own/nvml_probe.py", own(), refusing, "--path", *own_import_path(), **LIMITS)
     assert kinds(ran(spec), events.NVML) >= {events.NvmlPart, events.NvmlGpuPart, DeviceCount}
 
 
@@ -69,16 +69,16 @@ def test_python() -> None:
 
 
 def test_the_xray_of_an_environment() -> None:
-    path = own_path()
-    asked = subjects(frameworks(path, packages(path).distributions))
-    spec = script("libraries", "own/libraries_probe.py", own(), os.environ, *arguments(sys.executable, path, asked, "/"), **LIMITS)
+    path = own_import_path()
+    asked = xrayed_frameworks(frameworks(path, installed_packages(path).distributions))
+    spec = script("libraries", "own/libraries_probe.py", own(), os.environ, *xray_arguments(sys.executable, path, asked, "/"), **LIMITS)
     found = kinds(ran(spec), events.LIBRARIES)
     assert found >= {Preloaded}
     assert (FrameworkLibraries in found) is bool(asked)
 
 
 def test_the_xray_of_files(tmp_path: Path) -> None:
-    words = arguments(sys.executable, own_path(), (), "/")
+    words = xray_arguments(sys.executable, own_import_path(), (), "/")
     files = ("--file", os.path.realpath(sys.executable), "--file", str(tmp_path / "nowhere.so"))
     spec = script("libraries", "own/libraries_probe.py", own(), os.environ, *words, *files, **LIMITS)
     assert kinds(ran(spec), events.FILES) >= {events.ReadFile, UnreadFile}
@@ -87,10 +87,10 @@ def test_the_xray_of_files(tmp_path: Path) -> None:
 def test_the_watch_under_load(fake_nvml: Environ) -> None:
     lines: list[bytes] = []
     environ = fake_nvml(gpus=[Card(utilization=(97, 60))])
-    spec = script("load", "own/nvml_load.py", own(), environ, "--gpus", "0", "--path", *own_path(), **LIMITS)
+    spec = script("load", "own/nvml_load.py", own(), environ, "--gpus", "0", "--path", *own_import_path(), **LIMITS)
     with Supervisor(time.monotonic() + 60) as supervisor:
         supervisor.start(spec, lines.append)
         supervisor.wait(["load"], time.monotonic() + 3)
-    heard = Heard(Outcome(name="load", end=End.STOPPED, lines=tuple(lines)), TELEMETRY, "")
+    heard = Heard(ChildOutcome(name="load", end=ChildEnd.STOPPED, lines=tuple(lines)), TELEMETRY_EVENTS, "")
     assert heard.strange == ""
     assert {type(event) for event in heard.events} >= {Pids, NvmlSample}

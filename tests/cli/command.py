@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from jsonschema import Draft202012Validator
 
-from gpudoctor.report.schema import schema
+from gpudoctor.report.schema import document_schema
 from tests.seams import warm
 
 ROOT = Path(__file__).parents[2]
@@ -86,7 +86,7 @@ def document(name: str, written: bytes) -> dict[str, Any]:
 
 @functools.cache
 def _validator(name: str) -> Draft202012Validator:
-    return Draft202012Validator(schema(name))
+    return Draft202012Validator(document_schema(name))
 
 
 def sentence(stderr: bytes) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.cli.content import content
+from gpudoctor.cli.content import content_of_file
 from tests.cli.command import GPUDOCTOR, ROOT, environment, run, sentence
 
 ERROR = b"RuntimeError: CUDA error: uncorrectable ECC error encountered\n"
@@ -72,7 +72,7 @@ def test_a_file_of_the_kernel_that_waits_for_more_ends(tmp_path: Path, monkeypat
         return parts.pop()
 
     monkeypatch.setattr("gpudoctor.cli.content.os.read", read)
-    assert content(str(tmp_path / "kmsg")) == (ERROR, str(tmp_path / "kmsg"))
+    assert content_of_file(str(tmp_path / "kmsg")) == (ERROR, str(tmp_path / "kmsg"))
 
 
 def test_a_pipe_that_nobody_writes_to_is_no_text(tmp_path: Path) -> None:

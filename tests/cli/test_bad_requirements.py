@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.plan.resolver import uv
+from gpudoctor.plan.resolver import uv_path
 from tests.cli.command import environment, run, sentence
 
 L4 = ("--gpu", "L4", "--driver", "580.65.06")
@@ -58,7 +58,7 @@ def test_a_lock_file_of_megabytes_is_judged_in_seconds(tmp_path: Path, name: str
     assert time.monotonic() - began < 40, "3 s of the processor; hours if the time grows with the square"
 
 
-@pytest.mark.skipif(not uv(), reason="asks uv")
+@pytest.mark.skipif(not uv_path(), reason="asks uv")
 def test_a_package_index_that_is_down_leaves_the_tables(tmp_path: Path) -> None:
     down = {"UV_DEFAULT_INDEX": "http://127.0.0.1:9/simple", "UV_CACHE_DIR": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "work")}
     (tmp_path / "work").mkdir()

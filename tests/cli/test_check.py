@@ -177,9 +177,9 @@ main()
 WRITERS = frozenset(f"gpudoctor.report.{name}" for name in ("terminal", "document", "oneline", "junit", "markdown", "github", "sarif"))
 PARTS = frozenset(
     (
-        "check", "children", "cli", "codes", "crash", "derive", "diagnose", "digits", "elf", "errors", "examination", "exit_codes", "expressions", "findings", "frameworks", "letters",
-        "matrix", "matrix_files", "nearest", "preflight", "probe", "process", "progress", "redact", "regular_files", "report", "schema_fields",
-        "signatures", "snapshot", "typed", "versions", "__main__",
+        "check", "children", "cli", "conditions", "crash", "derive", "diagnose", "digits", "elf", "errors", "examination", "exit_codes", "expressions", "findings", "frameworks",
+        "matrix", "matrix_files", "probe", "process", "progress", "redact", "regular_files", "report", "schema_fields",
+        "signatures", "snapshot", "status_codes", "suggestions", "terminal_text", "typed_values", "versions", "__main__",
     )
 )  # fmt: skip
 """The modules and packages of gpudoctor that a check without training may load."""
@@ -238,7 +238,7 @@ def test_the_command_line_itself_imports_next_to_nothing() -> None:
         "gpudoctor.crash",
         "gpudoctor.errors",
         "gpudoctor.exit_codes",
-        "gpudoctor.letters",
+        "gpudoctor.terminal_text",
     ]
     assert not {"msgspec", "typer", "rich", "json", "tomllib"} & set(ended.stdout.decode().split())
 

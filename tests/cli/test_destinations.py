@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from gpudoctor.cli.destinations import Destination, destinations
+from gpudoctor.cli.destinations import Destination, report_destinations
 from gpudoctor.cli.formats import Format
 from gpudoctor.errors import UsageError
 from tests.cli.command import LOOK, document, environment, run, sentence
@@ -70,12 +70,12 @@ def test_two_reports_in_one_place_are_refused(  # noqa: PLR0917 -- four paramete
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError) as refused:
-        destinations(form, main, {other: name.format(here=tmp_path.name) for other, name in beside.items()})
+        report_destinations(form, main, {other: name.format(here=tmp_path.name) for other, name in beside.items()})
     assert refusal in str(refused.value)
 
 
 def test_nothing_may_take_everything() -> None:
-    found = destinations(Format.TEXT, "/dev/null", {Format.JSON: "/dev/null", Format.SARIF: None})
+    found = report_destinations(Format.TEXT, "/dev/null", {Format.JSON: "/dev/null", Format.SARIF: None})
     assert found == (Destination(Format.TEXT, "/dev/null"), Destination(Format.JSON, "/dev/null"))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from gpudoctor.report.schema import schema
+from gpudoctor.report.schema import document_schema
 from tests.cli.command import environment, run, sentence
 from tests.machines import packages
 from tests.machines.build import UNSET
@@ -51,7 +51,7 @@ def listed(home: Path, *words: str, **variables: str) -> dict[str, dict[str, obj
     ended = run("envs", "--format", "json", *words, env=environ_with(Nvml(gpus=1), Cuda(gpus=1), directory=home / "libraries", base=bare))
     assert ended.returncode == 0, ended.stderr
     said = json.loads(ended.stdout)
-    Draft202012Validator(schema("envs")).validate(said)
+    Draft202012Validator(document_schema("envs")).validate(said)
     return {row["path"][1:]: row for row in said["environments"] if row["path"].startswith("~")}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from gpudoctor.report.schema import schema
+from gpudoctor.report.schema import document_schema
 from tests.cli.command import run, sentence
 from tests.fleet import generated
 from tests.fleet.reports import report
@@ -30,7 +30,7 @@ def test_a_folder_becomes_one_valid_document(folder: Path, tmp_path: Path) -> No
     ended = run("fleet", "merge", str(folder), "--format", "json", *(f"--{name}={file}" for name, file in files.items()))
     assert ended.returncode == 1
     document = json.loads(ended.stdout)
-    Draft202012Validator(schema("fleet")).validate(document)
+    Draft202012Validator(document_schema("fleet")).validate(document)
     assert (document["verdict"], len(document["nodes"]), document["exit_code"]) == ("broken", 30, 1)
     assert files["hostfile"].read_text().split() == document["usable"]["names"]
     assert files["nodelist"].read_text() == document["usable"]["folded"] + "\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 
-def run(*arguments: str, code: str = "from gpudoctor.cli import run; run()") -> tuple[int, str]:
+def run(*arguments: str, code: str = "from gpudoctor.cli import run_and_exit; run_and_exit()") -> tuple[int, str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     command = [sys.executable, "-c", code, "fleet", "check", *arguments]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, env=environment)
@@ -24,7 +24,7 @@ def test_it_needs_an_engine() -> None:
 
 
 def test_without_ray_it_says_what_to_install() -> None:
-    code, said = run("--ray", code="import sys; sys.modules['ray'] = None; from gpudoctor.cli import run; run()")
+    code, said = run("--ray", code="import sys; sys.modules['ray'] = None; from gpudoctor.cli import run_and_exit; run_and_exit()")
     assert code == 2
     assert said.endswith("pip install 'gpudoctor-cli[ray]'.")
 
@@ -49,5 +49,7 @@ def test_a_runtime_environment_that_is_none_is_refused(text: str | None, why: st
 
 
 def test_ray_is_imported_for_ray_alone() -> None:
-    code = "import sys; from gpudoctor.cli.commands import program_with; program_with('fleet'); sys.exit('ray' in sys.modules)"
+    code = (
+        "import sys; from gpudoctor.cli.commands import program_with_command; program_with_command('fleet'); sys.exit('ray' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0

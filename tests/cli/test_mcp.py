@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from gpudoctor.cli.bounded import LARGEST
-from gpudoctor.report.schema import schema
+from gpudoctor.cli.document_limit import MAX_BYTES
+from gpudoctor.report.schema import document_schema
 from tests.seams import Nvml, PciCard, Tree, seen_by_child
 
 if TYPE_CHECKING:  # the SDK takes a second to import, and every worker collects this file
@@ -94,8 +94,8 @@ def test_every_tool_is_read_only_and_described(served: tuple[ListToolsResult, di
 def test_a_report_keeps_to_its_schema_and_size(served: tuple[ListToolsResult, dict[str, CallToolResult]], name: str) -> None:
     answer = served[1][name]
     assert not answer.is_error
-    Draft202012Validator(schema("report")).validate(document(answer))
-    assert len(texts(answer)[0].encode()) <= LARGEST
+    Draft202012Validator(document_schema("report")).validate(document(answer))
+    assert len(texts(answer)[0].encode()) <= MAX_BYTES
 
 
 def test_check_looks_at_this_machine_without_touching_its_gpus(served: tuple[ListToolsResult, dict[str, CallToolResult]]) -> None:
@@ -113,7 +113,7 @@ def test_text_and_file_have_the_same_diagnosis_without_secrets(served: tuple[Lis
 def test_compat_and_plan_answer_for_a_stated_machine(served: tuple[ListToolsResult, dict[str, CallToolResult]]) -> None:
     assert document(served[1]["compat"])["exit_code"] == 1
     planned = document(served[1]["plan"])
-    Draft202012Validator(schema("plan")).validate(planned)
+    Draft202012Validator(document_schema("plan")).validate(planned)
     assert planned["schema"] == "gpudoctor.plan/1"
     of_file = document(served[1]["plan of a file"])
     assert [pin["requirement"] for pin in of_file["environment"]["pins"]] == ["torch==2.8.0+cu126"]
@@ -140,13 +140,13 @@ def test_wrong_arguments_get_one_sentence(served: tuple[ListToolsResult, dict[st
     answer = served[1][name]
     assert answer.is_error
     read = document(answer)
-    Draft202012Validator(schema("error")).validate(read)
+    Draft202012Validator(document_schema("error")).validate(read)
     assert read["exit_code"] == 2
     assert sentence in read["error"]["message"]
 
 
 def test_envs_lists_environments(served: tuple[ListToolsResult, dict[str, CallToolResult]]) -> None:
-    Draft202012Validator(schema("envs")).validate(document(served[1]["envs"]))
+    Draft202012Validator(document_schema("envs")).validate(document(served[1]["envs"]))
 
 
 def test_arguments_against_the_tool_s_schema_are_refused_and_the_server_goes_on(
@@ -157,7 +157,9 @@ def test_arguments_against_the_tool_s_schema_are_refused_and_the_server_goes_on(
 
 
 def test_without_the_sdk_the_install_command_is_named() -> None:
-    program = "import sys; sys.modules['mcp'] = None; sys.argv = ['gpudoctor', 'mcp']; from gpudoctor.cli import run; run()"
+    program = (
+        "import sys; sys.modules['mcp'] = None; sys.argv = ['gpudoctor', 'mcp']; from gpudoctor.cli import run_and_exit; run_and_exit()"
+    )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1

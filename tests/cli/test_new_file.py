@@ -44,7 +44,7 @@ def test_a_writer_that_is_killed_leaves_the_old_file_or_the_new_one_and_nothing_
 def test_a_new_file_has_no_other_name_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """There is no moment at which a kill would leave two names."""
     monkeypatch.delattr(os, "replace")
-    output.write(NEW, str(tmp_path / "report"))
+    output.write_output(NEW, str(tmp_path / "report"))
     assert (tmp_path / "report").read_bytes() == NEW
 
 
@@ -60,7 +60,7 @@ def test_the_next_write_removes_what_a_killed_one_left(tmp_path: Path) -> None:
     left = aged(tmp_path / BESIDE, 7200)
     others = [aged(tmp_path / name, 7200) for name in (".gpudoctor-config", "report-1", f"{BESIDE}0")]
     others += [aged(tmp_path / f"{BESIDE[:-1]}0", 60)]  # may still be written
-    output.write(NEW, str(tmp_path / "report"))
+    output.write_output(NEW, str(tmp_path / "report"))
     assert not left.exists()
     assert all(path.exists() for path in others)
 
@@ -70,7 +70,7 @@ def test_a_file_that_cannot_be_named_is_copied(tmp_path: Path) -> None:
     try:
         os.write(descriptor, NEW)
         (tmp_path / "gone").unlink()  # which cannot be linked again
-        new_file._name(descriptor, str(tmp_path / BESIDE))
+        new_file._name_file(descriptor, str(tmp_path / BESIDE))
     finally:
         os.close(descriptor)
     assert (tmp_path / BESIDE).read_bytes() == NEW
@@ -78,7 +78,7 @@ def test_a_file_that_cannot_be_named_is_copied(tmp_path: Path) -> None:
 
 def test_without_nameless_files_the_file_is_as_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "O_TMPFILE")
-    output.check(str(tmp_path / "report"))
-    output.write(NEW, str(tmp_path / "report"))
+    output.require_writable(str(tmp_path / "report"))
+    output.write_output(NEW, str(tmp_path / "report"))
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"report": NEW}
     assert (tmp_path / "report").stat().st_mode & 0o777 == 0o600

@@ -17,7 +17,7 @@ def test_a_file_is_new_private_and_whole(tmp_path: Path) -> None:
     file = tmp_path / "report"
     before = os.umask(0)
     try:
-        output.write(b"x" * 300_000, str(file))
+        output.write_output(b"x" * 300_000, str(file))
     finally:
         os.umask(before)
     assert file.read_bytes() == b"x" * 300_000
@@ -28,14 +28,14 @@ def test_the_old_file_is_replaced_not_overwritten(tmp_path: Path) -> None:
     file, other = tmp_path / "report", tmp_path / "other"
     file.write_text("old")
     os.link(file, other)
-    output.write(b"new", str(file))
+    output.write_output(b"new", str(file))
     assert (file.read_bytes(), other.read_text()) == (b"new", "old")
 
 
 def test_a_relative_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    output.check("report")
-    output.write(b"new", "report")
+    output.require_writable("report")
+    output.write_output(b"new", "report")
     assert (tmp_path / "report").read_bytes() == b"new"
 
 
@@ -43,14 +43,14 @@ def test_a_link_that_appears_after_the_check_is_not_followed(tmp_path: Path) -> 
     (tmp_path / "precious").write_text("mine")
     (tmp_path / "report").symlink_to("precious")
     with pytest.raises(OutputError):
-        output.write(b"new", str(tmp_path / "report"))
+        output.write_output(b"new", str(tmp_path / "report"))
     assert (tmp_path / "precious").read_text() == "mine"
 
 
 def test_nothing_is_left_behind_where_the_last_step_fails(tmp_path: Path) -> None:
     (tmp_path / "report").mkdir()
     with pytest.raises(IsADirectoryError):
-        new_file.replace(str(tmp_path / "report"), lambda _: None)
+        new_file.replace_file(str(tmp_path / "report"), lambda _: None)
     assert [path.name for path in tmp_path.iterdir()] == ["report"]
 
 
@@ -60,7 +60,7 @@ def test_a_fifo_is_written_to_and_stays(tmp_path: Path) -> None:
     read: list[bytes] = []
     reader = threading.Thread(target=lambda: read.append(fifo.read_bytes()))
     reader.start()
-    output.write(b"x" * 200_000, str(fifo))
+    output.write_output(b"x" * 200_000, str(fifo))
     reader.join(10)
     assert read == [b"x" * 200_000]
     assert stat.S_ISFIFO(fifo.stat().st_mode)
@@ -72,14 +72,14 @@ def test_a_pipe_of_another_user_gets_no_report(tmp_path: Path) -> None:
     os.mkfifo(fifo)
     os.chown(fifo, 12345, -1)
     with pytest.raises(OutputError, match="named pipe of another user"):
-        output.check(str(fifo))
+        output.require_writable(str(fifo))
 
 
 @pytest.mark.parametrize("umask", [0o777, 0o000, 0o277])
 def test_the_umask_changes_no_mode(umask: int, tmp_path: Path) -> None:
     before = os.umask(umask)
     try:
-        output.write(b"new", str(tmp_path / "report"))
+        output.write_output(b"new", str(tmp_path / "report"))
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "report").stat().st_mode) == 0o600
@@ -89,8 +89,8 @@ def test_a_folder_that_takes_no_file() -> None:
     """/proc: nobody but root may write there, and root cannot make a file."""
 
     def both() -> None:
-        output.check("/proc/report")
-        output.write(b"new", "/proc/report")
+        output.require_writable("/proc/report")
+        output.write_output(b"new", "/proc/report")
 
     with pytest.raises(OutputError, match="/proc"):
         both()

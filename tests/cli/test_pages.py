@@ -14,7 +14,7 @@ from gpudoctor.diagnose.rules import RULES
 from gpudoctor.exit_meanings import EXIT_CODES
 from gpudoctor.manual.families import NAMES
 from gpudoctor.report.schema import DOCUMENTS
-from gpudoctor.rule_pages import read
+from gpudoctor.rule_pages import read_rule_page
 from tests.cli.command import document, environment, in_terminal, run, sentence
 
 
@@ -114,7 +114,7 @@ def test_rules_lists_every_rule_below_its_family() -> None:
     assert [heading.partition(":")[0].lower() for heading in headings] == list(NAMES)
     assert [line.split()[:3] for line in lines if line.startswith("GD")] == [[rule.code, rule.severity.value, rule.name] for rule in RULES]
     pages = document("rules", run("rules", "--format", "json").stdout)["rules"]
-    assert [f"# {page['code']} {page['name']}\n\n{page['doc']}" for page in pages] == [read(rule) for rule in RULES]
+    assert [f"# {page['code']} {page['name']}\n\n{page['doc']}" for page in pages] == [read_rule_page(rule) for rule in RULES]
 
 
 @pytest.mark.parametrize("columns", ["70", "80", "120"])

@@ -16,7 +16,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from gpudoctor.check.wait import look_again
-from gpudoctor.progress import silent
+from gpudoctor.progress import ignore_event
 from gpudoctor.snapshot import Snapshot
 from tests.cli.command import GPUDOCTOR, ROOT, document, environment, run
 from tests.machines import packages
@@ -113,7 +113,7 @@ class TestWait:
         """The program does without for a single look; repeated for ten minutes they would take 100 MB."""
         gc.disable()
         try:
-            look_again(Snapshot(created=""), lambda _: "", lambda: Snapshot(created=""), time.monotonic(), silent)
+            look_again(Snapshot(created=""), lambda _: "", lambda: Snapshot(created=""), time.monotonic(), ignore_event)
             assert gc.isenabled()
         finally:
             gc.enable()

@@ -12,7 +12,7 @@ import pytest
 from gpudoctor.cli.formats import Format
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Policy
-from gpudoctor.snapshot import decode
+from gpudoctor.snapshot import decode_snapshot
 from tests.cli.command import LOOK, document, environment, in_terminal, run
 from tests.machines.packages import environment as environment_with
 from tests.shipped import shared_matrix
@@ -89,7 +89,7 @@ def test_a_command_of_a_report_runs_as_it_stands(tmp_path: Path) -> None:
         """\"$HOME"/'my env/"""
     )
     assert '--python "$HOME"/\'my env/' in install["verify"]
-    snapshot = decode(json.dumps(report["snapshot"]).encode())
+    snapshot = decode_snapshot(json.dumps(report["snapshot"]).encode())
     again = diagnose(snapshot, shared_matrix(), msgspec.convert(report["policy"], Policy))
     fixes = json.loads(msgspec.json.encode(next(one.fixes for one in again.findings if one.id == finding["id"])))
     assert [{key: fix[key] for key in finding["fixes"][0]} for fix in fixes] == finding["fixes"]

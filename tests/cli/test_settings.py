@@ -10,7 +10,7 @@ import pytest
 
 from gpudoctor.check.model import CheckOptions
 from gpudoctor.cli.formats import Format
-from gpudoctor.cli.settings import GivenOptions, settle
+from gpudoctor.cli.settings import GivenOptions, settings_of_options
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Level, Policy, Severity
 
@@ -49,13 +49,13 @@ def config(tmp_path: Path) -> Path:
 
 
 def test_defaults() -> None:
-    settings = settle(GivenOptions(), None)
+    settings = settings_of_options(GivenOptions(), None)
     assert settings.options == CheckOptions()
     assert (settings.main.format, settings.main.file, settings.quiet, settings.no_color) == ("text", None, False, False)
 
 
 def test_a_file_sets_every_option_but_the_hidden_one(config: Path) -> None:
-    settings = settle(GivenOptions(), str(config))
+    settings = settings_of_options(GivenOptions(), str(config))
     policy = settings.options.policy
     assert (policy.level, policy.allow_cpu, policy.only, policy.skip, policy.fail_on) == (
         Level.FULL,
@@ -81,7 +81,7 @@ def test_a_file_sets_every_option_but_the_hidden_one(config: Path) -> None:
 
 def test_the_command_line_wins(config: Path) -> None:
     given = GivenOptions(no_smoke=True, python="/mine", only=("GD9",), fail_on="error", timeout=5.0, format=Format.ONELINE, output="-")
-    settings = settle(given, str(config))
+    settings = settings_of_options(given, str(config))
     assert settings.options.policy.level is Level.LOOK
     assert settings.options.policy.only == ("GD9",)
     assert settings.options.policy.fail_on is Severity.ERROR
@@ -90,15 +90,15 @@ def test_the_command_line_wins(config: Path) -> None:
 
 
 def test_no_smoke_is_level_look() -> None:
-    assert settle(GivenOptions(no_smoke=True), None).options.policy.level is Level.LOOK
-    assert settle(GivenOptions(no_smoke=True, level="look"), None).options.policy.level is Level.LOOK
+    assert settings_of_options(GivenOptions(no_smoke=True), None).options.policy.level is Level.LOOK
+    assert settings_of_options(GivenOptions(no_smoke=True, level="look"), None).options.policy.level is Level.LOOK
     with pytest.raises(UsageError, match="give one of them"):
-        settle(GivenOptions(no_smoke=True, level="touch"), None)
+        settings_of_options(GivenOptions(no_smoke=True, level="touch"), None)
 
 
 def test_node_looks_at_the_machine_unless_a_touch_is_asked_for() -> None:
-    assert settle(GivenOptions(node=True), None).options.policy == Policy(level=Level.LOOK, node=True)
-    assert settle(GivenOptions(node=True, level="touch", require=("driver>=550",)), None).options.policy.level is Level.TOUCH
+    assert settings_of_options(GivenOptions(node=True), None).options.policy == Policy(level=Level.LOOK, node=True)
+    assert settings_of_options(GivenOptions(node=True, level="touch", require=("driver>=550",)), None).options.policy.level is Level.TOUCH
 
 
 @pytest.mark.parametrize(
@@ -114,22 +114,22 @@ def test_node_looks_at_the_machine_unless_a_touch_is_asked_for() -> None:
 )
 def test_node_leaves_nothing_to_what_is_about_an_environment(asked: GivenOptions, option: str) -> None:
     with pytest.raises(UsageError, match=f"leave out {option} or --node"):
-        settle(asked, None)
+        settings_of_options(asked, None)
 
 
 def test_an_environment_that_a_variable_names_is_no_clash_with_node(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUDOCTOR_PYTHON", "/env")
-    assert settle(GivenOptions(node=True, python="/env"), None).options.policy.node
+    assert settings_of_options(GivenOptions(node=True, python="/env"), None).options.policy.node
 
 
 @pytest.mark.parametrize("timeout", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_timeout_is_a_positive_number(timeout: float) -> None:
     with pytest.raises(UsageError, match="--timeout"):
-        settle(GivenOptions(timeout=timeout), None)
+        settings_of_options(GivenOptions(timeout=timeout), None)
 
 
 def test_frameworks_keep_their_order_and_count_once() -> None:
-    assert settle(GivenOptions(framework=("Torch,jax", "torch", " tensorflow")), None).options.policy.frameworks == (
+    assert settings_of_options(GivenOptions(framework=("Torch,jax", "torch", " tensorflow")), None).options.policy.frameworks == (
         "torch",
         "jax",
         "tensorflow",
@@ -140,7 +140,7 @@ def test_an_unknown_framework_in_a_file_is_one_sentence(tmp_path: Path) -> None:
     file = tmp_path / "c.toml"
     file.write_text('framework = ["pytorch"]\n')
     with pytest.raises(UsageError, match=r"^--framework pytorch: did you mean torch\?$"):
-        settle(GivenOptions(), str(file))
+        settings_of_options(GivenOptions(), str(file))
 
 
 def test_a_configuration_that_is_no_regular_file_or_has_no_end_is_refused(tmp_path: Path) -> None:
@@ -155,4 +155,4 @@ def test_a_configuration_that_is_no_regular_file_or_has_no_end_is_refused(tmp_pa
         (deep, "nested too deeply"),
     ):
         with pytest.raises(UsageError, match=why):
-            settle(GivenOptions(), str(file))
+            settings_of_options(GivenOptions(), str(file))

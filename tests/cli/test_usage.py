@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.cli import failure
-from gpudoctor.cli.commands import COMMANDS, program_with
+from gpudoctor.cli.commands import COMMANDS, program_with_command
 from gpudoctor.errors import OutputError, UsageError
 from tests.cli.command import GPUDOCTOR, LOOK, document, environment, run, sentence
 
@@ -156,7 +156,7 @@ def test_a_defect_of_ours_is_a_sentence_and_a_document(
         nothing: dict[str, int] = {}
         return nothing["no such key"]
 
-    assert failure.guarded(body, as_json=True) == 4
+    assert failure.guarded_exit_code(body, as_json=True) == 4
     stdout, stderr = capfd.readouterr()
     error = document("error", stdout.encode())
     assert error["error"]["kind"] == "internal"
@@ -180,7 +180,7 @@ def test_each_kind_of_failure(error: BaseException, code: int, kind: str, capfd:
     def body() -> int:
         raise error
 
-    assert failure.guarded(body, as_json=True) == code
+    assert failure.guarded_exit_code(body, as_json=True) == code
     stdout, stderr = capfd.readouterr()
     assert json.loads(stdout)["error"]["kind"] == kind
     assert sentence(stderr.encode())
@@ -196,13 +196,13 @@ def test_whether_json_was_asked_for(arguments: list[str], asked: bool) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_listed_command_is_in_its_module(name: str) -> None:
-    command = program_with(name).commands[name]
+    command = program_with_command(name).commands[name]
     assert command.callback is not None
     assert command.short_help == COMMANDS[name].help
 
 
 def test_the_help_lists_commands_without_loading_one() -> None:
-    listing = "from gpudoctor.cli.commands import COMMANDS, run; import sys; run(['--help']); print(*sys.modules)"
+    listing = "from gpudoctor.cli.commands import COMMANDS, run_command_line; import sys; run_command_line(['--help']); print(*sys.modules)"
     ended = subprocess.run([sys.executable, "-c", listing], capture_output=True, text=True, check=True)
     shown, _, loaded = ended.stdout.rstrip().rpartition("\n")
     assert all(f"  {name} " in shown for name in COMMANDS)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from gpudoctor.cli.verify import concluded
-from gpudoctor.report.page import Look
+from gpudoctor.cli.verify import concluded_plan
+from gpudoctor.report.page import PageLook
 from gpudoctor.report.plan import Plan
 from gpudoctor.report.plan_text import render
 from tests.plan.planned import TORCH, planned
@@ -20,7 +20,7 @@ def after(name: str, *requirements: str) -> tuple[Plan, Plan]:
     """Return a plan, and the same after a check that found what it found on a recorded machine."""
     plan = planned("L4", "580.65.06", *requirements)
     assert plan.environment is not None
-    return plan, concluded(plan, plan.environment, report(name), "", 1.0)
+    return plan, concluded_plan(plan, plan.environment, report(name), "", 1.0)
 
 
 @pytest.mark.parametrize("requirements", [(TORCH,), (TORCH, "fbgemm-gpu")])
@@ -32,7 +32,7 @@ def test_the_headline_follows_the_worse_of_plan_and_check(name: str, requirement
     worse = max(plan.environment.verdict, report(name).verdict, key=ORDER.index)
     assert (verified.environment.verdict, verified.exit_code) == (worse, EXIT_CODES[worse])
     assert (verified.headline == plan.headline) is (worse == plan.environment.verdict)
-    assert worse.upper() in render(verified, Look()).partition("\n")[0]
+    assert worse.upper() in render(verified, PageLook()).partition("\n")[0]
     assert worse in {"ready", "degraded"} or " works on this machine" not in verified.headline
 
 

@@ -22,7 +22,7 @@ def test_columns_bounds_every_page(arguments: tuple[str, ...]) -> None:
 
 def test_help_is_as_wide_as_columns_asks_for() -> None:
     lines = run("check", "--help", env=environment(COLUMNS="130")).stdout.decode().splitlines()
-    assert max(map(len, lines)) > width.READABLE
+    assert max(map(len, lines)) > width.READABLE_COLUMNS
 
 
 @pytest.mark.parametrize(
@@ -30,5 +30,5 @@ def test_help_is_as_wide_as_columns_asks_for() -> None:
 )
 def test_what_columns_asks_for(columns: str, asked: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", columns)
-    assert width.asked() == asked
-    assert width.of_terminal(-1) == (asked or 80)
+    assert width.requested_width() == asked
+    assert width.terminal_width(-1) == (asked or 80)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from gpudoctor.derive.add_on_wheels import cudas, library_for
+from gpudoctor.derive.add_on_wheels import cuda_of_loaded_library, cuda_versions
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.versions import Version
 from tests.shipped import shared_matrix
@@ -34,7 +34,7 @@ def wheel(release: Version, builds: tuple[str, ...] = SEVERAL, name: str = "bits
     ],
 )
 def test_of_several_libraries_one_is_loaded(release: Version, cuda: Version, loads: Version | None) -> None:
-    found = library_for(wheel(release), cuda, MATRIX)
+    found = cuda_of_loaded_library(wheel(release), cuda, MATRIX)
     assert (found and found[:2]) == (loads and loads[:2])
 
 
@@ -42,11 +42,11 @@ def test_of_several_libraries_one_is_loaded(release: Version, cuda: Version, loa
 def test_one_library_works_with_its_major_version(cuda: Version, loads: bool) -> None:
     for name in ("bitsandbytes", "another-add-on"):  # the matrix has a bound for the first only
         row = wheel(Version(0, 49), (), name)
-        assert cudas(row) == (Version(12, 6),)
-        assert (library_for(row, cuda, MATRIX) is not None) is loads
+        assert cuda_versions(row) == (Version(12, 6),)
+        assert (cuda_of_loaded_library(row, cuda, MATRIX) is not None) is loads
 
 
 def test_an_add_on_without_a_bound_loads_exactly_its_version() -> None:
     row = wheel(Version(9, 0), name="another-add-on")
-    assert library_for(row, Version(12, 7), MATRIX) is None
-    assert library_for(row, Version(12, 8), MATRIX) is not None
+    assert cuda_of_loaded_library(row, Version(12, 7), MATRIX) is None
+    assert cuda_of_loaded_library(row, Version(12, 8), MATRIX) is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.derive.build_names import UNKNOWN, Build, of_conda, of_local_version
+from gpudoctor.derive.build_names import UNKNOWN_BUILD, Build, build_of_conda, build_of_local_version
 
 
 @pytest.mark.parametrize(
@@ -19,13 +19,13 @@ from gpudoctor.derive.build_names import UNKNOWN, Build, of_conda, of_local_vers
         ("2.7.0+xpu", Build(has_cuda=False)),
         ("2.5.1+rocm6.2", Build(has_cuda=False, rocm="6.2")),
         ("2.4.0.dev20240522+cu121", Build(has_cuda=True, cuda="12.1")),
-        ("2.3.0", UNKNOWN),
-        ("2.3.0a0+git1c57644", UNKNOWN),
-        ("2.10.0a0+b558c986e8.nv25.11", UNKNOWN),
+        ("2.3.0", UNKNOWN_BUILD),
+        ("2.3.0a0+git1c57644", UNKNOWN_BUILD),
+        ("2.10.0a0+b558c986e8.nv25.11", UNKNOWN_BUILD),
     ],
 )
 def test_a_local_version_names_the_build(version: str, build: Build) -> None:
-    assert of_local_version(version) == build
+    assert build_of_local_version(version) == build
 
 
 @pytest.mark.parametrize(
@@ -43,10 +43,10 @@ def test_a_local_version_names_the_build(version: str, build: Build) -> None:
         ("cpu_py310h9a3d2f1_1", Build(has_cuda=False)),
         ("mkl_py37h80a91df_0", Build(has_cuda=False)),
         ("eigen_py39hb0beb4b_0", Build(has_cuda=False)),
-        ("py39h06a4308_0", UNKNOWN),
-        ("h955ad1f_0", UNKNOWN),
-        ("", UNKNOWN),
+        ("py39h06a4308_0", UNKNOWN_BUILD),
+        ("h955ad1f_0", UNKNOWN_BUILD),
+        ("", UNKNOWN_BUILD),
     ],
 )
 def test_a_conda_build_string_names_the_build(string: str, build: Build) -> None:
-    assert of_conda(string) == build
+    assert build_of_conda(string) == build

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.derive.cuda import EffectiveCuda, effective_cuda, serves
+from gpudoctor.derive.cuda import EffectiveCuda, effective_cuda, is_driver_new_enough
 from gpudoctor.derive.driver import Driver
 from gpudoctor.derive.site import Site
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import Cause, Distribution, Fact, Framework, Host, Missing, Packages, Platform, Python
-from gpudoctor.versions import Version, parse
+from gpudoctor.versions import Version, parse_version
 from tests.builders import ABSENT, tensorflow, torch
 from tests.matrix.samples import matrix as tables_of
 from tests.shipped import shared_matrix
@@ -156,7 +156,7 @@ UNSTATED = Missing(Cause.NOT_STATED, "nothing states it")
 
 
 def version(text: str) -> Version:
-    found = parse(text)
+    found = parse_version(text)
     assert found is not None
     return found
 
@@ -184,7 +184,7 @@ def test_a_driver_serves_by_its_number_or_behind_another_by_the_cuda_that_it_sup
     driver: str, served: str, where: str, build: tuple[str, str], enough: bool | None
 ) -> None:
     cuda, floor = build
-    found = serves(
+    found = is_driver_new_enough(
         Driver(version(driver), "NVML", version(served) if served else UNSTATED, forward=where == "forward"),
         EffectiveCuda(version=version(cuda), where="", cudnn=UNSTATED, floor=version(floor) if floor else UNSTATED, exact_floor=UNSTATED),
         Site(where if where == "wsl2" else "linux", "", "", (), root=False),

@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from gpudoctor.derive import Component, MachineView
+from gpudoctor.derive import CudaComponent, MachineView
 from gpudoctor.derive.cuda import EffectiveCuda
-from gpudoctor.derive.cuda_libraries import takes_system_cuda, unlike, with_code
+from gpudoctor.derive.cuda_libraries import component_with_code, cudnn_difference, takes_system_cuda
 from gpudoctor.findings import Policy
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import (
@@ -50,9 +50,9 @@ def facts(*packages: Distribution, framework: Framework | None = None, tables: M
     return MachineView(snapshot, tables or matrix(), Policy())
 
 
-def cudnn(found: MachineView) -> Component:
+def cudnn(found: MachineView) -> CudaComponent:
     one = found.frameworks[0].component_or_missing("cudnn")
-    assert isinstance(one, Component)
+    assert isinstance(one, CudaComponent)
     return one
 
 
@@ -159,7 +159,7 @@ def of_the_matrix(
     """The machine code in the cuDNN that would be loaded there; None if unknown."""
     found = facts(*packages, host=Host(platform=platform, architecture=architecture), system_cudnn=system_cudnn)
     cuda = EffectiveCuda(version=version("12.5"), where="", cudnn=version("9"), floor=version("1"), exact_floor=version("1"))
-    code = with_code(cudnn(found), cuda, found.observed, CUDNN).code
+    code = component_with_code(cudnn(found), cuda, found.observed, CUDNN).code
     return None if isinstance(code, Missing) else code.sass
 
 
@@ -177,7 +177,7 @@ def of_the_matrix(
     ],
 )
 def test_how_a_cudnn_differs(wanted: str, loaded: str, answer: str) -> None:
-    assert unlike(version(wanted), version(loaded)) == answer
+    assert cudnn_difference(version(wanted), version(loaded)) == answer
 
 
 @pytest.mark.parametrize(

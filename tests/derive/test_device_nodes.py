@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.derive.device_nodes import all_withheld, is_gpu_node, is_plain_file, is_used_to_compute, withheld
+from gpudoctor.derive.device_nodes import are_all_withheld, is_gpu_node, is_plain_file, is_used_to_compute, is_withheld
 from gpudoctor.snapshot import Cause, DeviceNodes, Host, Missing, Node
 
 ME = Host(uid=1000, gids=(1000, 44))
@@ -36,29 +36,29 @@ def node(mode: str | Missing, uid: int = 0, gid: int = 0, *, accessible: bool | 
 )
 def test_a_file_is_withheld_if_its_bits_allow_what_the_kernel_denies(mode: str, uid: int, gid: int, allowed: bool) -> None:
     """The bits of the owner count for the owner alone, those of the group for its members, the last for everyone else."""
-    assert withheld(node(mode, uid, gid), ME) is allowed
-    assert not withheld(node(mode, uid, gid, accessible=True), ME)
-    assert not withheld(node(mode, uid, gid, accessible=UNREAD), ME)
+    assert is_withheld(node(mode, uid, gid), ME) is allowed
+    assert not is_withheld(node(mode, uid, gid, accessible=True), ME)
+    assert not is_withheld(node(mode, uid, gid, accessible=UNREAD), ME)
 
 
 def test_an_unknown_mode_user_or_number_is_no_sign_of_withholding() -> None:
-    assert not withheld(node(UNREAD), ME)
-    assert not withheld(node("0666"), UNREAD)
-    assert not withheld(Node("/dev/nvidia0", mode="0666", uid=0, gid=0, accessible=False, major=UNREAD), ME)
-    assert withheld(node("0666"), Host(uid=1000, gids=UNREAD))
-    assert not withheld(node("0660", gid=44), Host(uid=1000, gids=UNREAD))
+    assert not is_withheld(node(UNREAD), ME)
+    assert not is_withheld(node("0666"), UNREAD)
+    assert not is_withheld(Node("/dev/nvidia0", mode="0666", uid=0, gid=0, accessible=False, major=UNREAD), ME)
+    assert is_withheld(node("0666"), Host(uid=1000, gids=UNREAD))
+    assert not is_withheld(node("0660", gid=44), Host(uid=1000, gids=UNREAD))
 
 
 def test_all_are_withheld_only_if_there_are_any_and_each_gpu_s_own_is() -> None:
     def all_of(*some: Node) -> bool:
-        return all_withheld(DeviceNodes(some), ME)
+        return are_all_withheld(DeviceNodes(some), ME)
 
     denied, given = node("0666"), node("0666", accessible=True, path="/dev/nvidia1")
     control = node("0666", accessible=True, path="/dev/nvidiactl")
     assert all_of(denied, node("0666", path="/dev/nvidia1"), control)
     assert not all_of(denied, given)
     assert not all_of(control)
-    assert not all_withheld(UNREAD, ME)
+    assert not are_all_withheld(UNREAD, ME)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pynvml
 import pytest
 
-from gpudoctor.derive.fabric import CONFIGURATIONS, fabric_of, fifth, flaws
+from gpudoctor.derive.fabric import CONFIGURATIONS, fabric_flaws, fabric_of, has_nvlink_5
 from gpudoctor.derive.gpus import Gpu
 from gpudoctor.snapshot import Fabric, NvmlGpu
 from tests.builders import ABSENT, address
@@ -26,7 +26,7 @@ def bits(part: str, value: int) -> int:
 
 
 def of(mask: int, **more: object) -> tuple[str, ...]:
-    return flaws(Fabric("completed", 0, 0, health=mask, **more))  # type: ignore[arg-type]
+    return fabric_flaws(Fabric("completed", 0, 0, health=mask, **more))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("part", "words"), PARTS.items())
@@ -56,8 +56,8 @@ def test_a_summary_without_a_reason_and_a_registration_that_failed() -> None:
     assert of(0, summary="unhealthy") == ("health unhealthy",)
     assert of(1, summary="unhealthy") == ("reduced bandwidth",)
     assert of(0, summary="healthy") == ()
-    assert flaws(Fabric("completed", 999, 0)) == ("registration failed with NVML error 999",)
-    assert flaws(Fabric("in-progress", 999, 0)) == ()
+    assert fabric_flaws(Fabric("completed", 999, 0)) == ("registration failed with NVML error 999",)
+    assert fabric_flaws(Fabric("in-progress", 999, 0)) == ()
 
 
 def gpu(**nvml: object) -> Gpu:
@@ -66,11 +66,11 @@ def gpu(**nvml: object) -> Gpu:
 
 
 def test_the_generation_of_links_by_their_version_or_the_gpus() -> None:
-    assert fifth(gpu(nvlink_version="5.0"))
-    assert not fifth(gpu(nvlink_version="4.0", compute_capability="10.0"))
-    assert fifth(gpu(nvlink_version=ABSENT, compute_capability="10.3"))
-    assert not fifth(gpu(compute_capability="9.0"))
-    assert not fifth(gpu())
+    assert has_nvlink_5(gpu(nvlink_version="5.0"))
+    assert not has_nvlink_5(gpu(nvlink_version="4.0", compute_capability="10.0"))
+    assert has_nvlink_5(gpu(nvlink_version=ABSENT, compute_capability="10.3"))
+    assert not has_nvlink_5(gpu(compute_capability="9.0"))
+    assert not has_nvlink_5(gpu())
 
 
 def test_a_gpu_with_an_nvml_state_is_attached() -> None:

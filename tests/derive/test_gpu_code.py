@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gpudoctor.derive import EffectiveCode, Fit, MachineView
 from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.driver import Driver
-from gpudoctor.derive.gpu_code import architecture, compiles, effective_code, runs, spelt
+from gpudoctor.derive.gpu_code import code_text, compiles_ptx, effective_code, fit_of_code, parse_architecture
 from gpudoctor.findings import Policy
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import (
@@ -93,7 +93,7 @@ def code(sass: str | None, ptx: str | None = "") -> EffectiveCode:
     ],
 )
 def test_how_code_fits_a_gpu(sass: str | None, ptx: str | None, capability: str, fit: Fit) -> None:
-    assert runs(code(sass, ptx), version(capability)) is fit
+    assert fit_of_code(code(sass, ptx), version(capability)) is fit
 
 
 def words(prefix: str) -> st.SearchStrategy[tuple[str, ...]]:
@@ -104,7 +104,7 @@ def words(prefix: str) -> st.SearchStrategy[tuple[str, ...]]:
 @given(place=st.sampled_from(DESKTOP), sass=st.sets(st.sampled_from(DESKTOP)), ptx=st.sets(st.sampled_from(DESKTOP)))
 def test_desktop_code_runs_by_the_documented_rule(place: tuple[int, int], sass: set[tuple[int, int]], ptx: set[tuple[int, int]]) -> None:
     holds = EffectiveCode(sass=tuple(f"sm_{a}{b}" for a, b in sass), ptx=tuple(f"compute_{a}{b}" for a, b in ptx), where="")
-    found = runs(holds, version(f"{place[0]}.{place[1]}"))
+    found = fit_of_code(holds, version(f"{place[0]}.{place[1]}"))
     if not sass and not ptx:
         assert found is Fit.UNKNOWN
     elif any(major == place[0] and minor <= place[1] for major, minor in sass):
@@ -119,8 +119,8 @@ def test_desktop_code_runs_by_the_documented_rule(place: tuple[int, int], sass: 
 @given(place=ANY, sass=words("sm"), ptx=words("compute"), more=words("sm"))
 def test_more_code_never_loses_a_gpu(place: tuple[int, int], sass: tuple[str, ...], ptx: tuple[str, ...], more: tuple[str, ...]) -> None:
     capability = version(f"{place[0]}.{place[1]}")
-    before = runs(EffectiveCode(sass=sass, ptx=ptx, where=""), capability)
-    after = runs(EffectiveCode(sass=sass + more, ptx=ptx, where=""), capability)
+    before = fit_of_code(EffectiveCode(sass=sass, ptx=ptx, where=""), capability)
+    after = fit_of_code(EffectiveCode(sass=sass + more, ptx=ptx, where=""), capability)
     fine = {Fit.NATIVE, Fit.PTX}
     assert after in fine or before not in fine
     assert not (before is Fit.NATIVE and after is not Fit.NATIVE)
@@ -129,18 +129,18 @@ def test_more_code_never_loses_a_gpu(place: tuple[int, int], sass: tuple[str, ..
 @given(place=ANY, other=ANY)
 def test_code_for_one_gpu_only_runs_there(place: tuple[int, int], other: tuple[int, int]) -> None:
     holds = EffectiveCode(sass=(f"sm_{place[0]}{place[1]}a",), ptx=(f"compute_{place[0]}{place[1]}a",), where="")
-    assert (runs(holds, version(f"{other[0]}.{other[1]}")) is Fit.NATIVE) is (place == other)
+    assert (fit_of_code(holds, version(f"{other[0]}.{other[1]}")) is Fit.NATIVE) is (place == other)
 
 
 @given(st.text(max_size=12))
 def test_any_text_is_an_architecture_or_none(word: str) -> None:
-    found = architecture(word)
+    found = parse_architecture(word)
     assert found is None or word.startswith(("sm_", "compute_"))
 
 
 @pytest.mark.parametrize("word", ["sm_", "sm_x", "sm_9", "sm_9999", "gfx90a", "sm_90b", "sm_a", "lto_80"])
 def test_invalid_architectures_are_ignored(word: str) -> None:
-    assert architecture(word) is None
+    assert parse_architecture(word) is None
 
 
 def xrayed(sass: tuple[str, ...], ptx: tuple[str, ...] = ()) -> Libraries:
@@ -177,9 +177,9 @@ def test_without_a_source_the_code_is_unknown(listed: tuple[str, ...] | Missing)
 
 
 def test_code_for_a_person() -> None:
-    assert spelt(code("80 90", "90")) == "sm_80 sm_90, PTX compute_90"
-    assert spelt(code(None, None)) == "machine code not known, PTX not known"
-    assert spelt(code("", "")) == "no machine code, no PTX"
+    assert code_text(code("80 90", "90")) == "sm_80 sm_90, PTX compute_90"
+    assert code_text(code(None, None)) == "machine code not known, PTX not known"
+    assert code_text(code("", "")) == "no machine code, no PTX"
 
 
 CUDAS = matrix(
@@ -201,11 +201,11 @@ def built(cuda: str) -> EffectiveCuda:
     ids=["newer", "same", "older, same language", "older language", "not known"],
 )
 def test_a_driver_compiles_ptx_no_newer_than_its_own(served: str, cuda: str, compiled: bool) -> None:
-    assert compiles(Driver(version("550.1"), "", version(served)), built(cuda), CUDAS) is compiled
+    assert compiles_ptx(Driver(version("550.1"), "", version(served)), built(cuda), CUDAS) is compiled
 
 
 def test_an_unknown_driver_cuda_is_inconclusive() -> None:
-    assert isinstance(compiles(Driver(version("550.1"), "", ABSENT), built("12.5"), CUDAS), Missing)
+    assert isinstance(compiles_ptx(Driver(version("550.1"), "", ABSENT), built("12.5"), CUDAS), Missing)
 
 
 TABLES = {"torch": "torch,2.6.0,linux_x86_64,3.12,cuda,12.4,,sm_80,none,,,,,torch-wheels"}
@@ -223,7 +223,7 @@ def gpus(*capabilities: str | Missing, name: str = "NVIDIA A100-SXM4-80GB") -> N
 
 
 def fits(found: MachineView) -> list[Fit]:
-    met = found.frameworks[0].meetings_or_missing
+    met = found.frameworks[0].gpu_fits_or_missing
     assert not isinstance(met, Missing)
     return [meeting.fit for meeting in met]
 
@@ -249,7 +249,7 @@ def test_a_hidden_gpu_is_not_compared() -> None:
 
 
 def test_a_build_without_cuda_has_no_code() -> None:
-    found = MachineView(machine(frameworks=(torch(cuda_build=False),)), matrix(**TABLES), Policy()).frameworks[0].meetings_or_missing
+    found = MachineView(machine(frameworks=(torch(cuda_build=False),)), matrix(**TABLES), Policy()).frameworks[0].gpu_fits_or_missing
     assert isinstance(found, Missing)
     assert found.cause is Cause.ABSENT
 

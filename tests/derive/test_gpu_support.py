@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.derive.cudnn_code import cudnn_code, fit_of_release
-from gpudoctor.derive.gpu_code import LACKS, Fit
-from gpudoctor.derive.gpu_support import KERNELS, NONE, PLATFORM, PTX, UNKNOWN, support
+from gpudoctor.derive.gpu_code import UNSUPPORTED_FITS, Fit
+from gpudoctor.derive.gpu_support import KERNELS, NONE, PTX, UNKNOWN, WHEEL_PLATFORM, support_for_product
 from gpudoctor.matrix import GpuProduct
 from gpudoctor.matrix.tables import CUDNN, GPUS, TORCH_BUILDS
 from tests.shipped import shared_matrix
@@ -19,16 +19,18 @@ WORDS = {Fit.NATIVE: KERNELS, Fit.PTX: PTX, Fit.TOO_NEW: NONE, Fit.TOO_OLD: NONE
 @pytest.mark.parametrize("gpu", BY_CAPABILITY.values(), ids=BY_CAPABILITY)
 def test_every_release_with_cuda_is_there_once_and_meets_the_gpu_as_its_code_does(gpu: GpuProduct) -> None:
     said = {
-        (wheel.distribution, wheel.build, release): wheel.code for wheel in support(gpu, MATRIX, "").wheels for release in wheel.releases
+        (wheel.distribution, wheel.build, release): wheel.code
+        for wheel in support_for_product(gpu, MATRIX, "").wheels
+        for release in wheel.releases
     }
     for distribution in {name for name, _, _ in said}:
-        rows = [row for row in MATRIX.releases(distribution, PLATFORM) if row.accelerator == "cuda"]
+        rows = [row for row in MATRIX.releases(distribution, WHEEL_PLATFORM) if row.accelerator == "cuda"]
         assert [str(row.release) for row in rows] == [release for name, build, release in said if name == distribution and not build]
         for row in rows:
             assert said[distribution, "", str(row.release)] == WORDS[fit_of_release(row, gpu.compute_capability, MATRIX)]
     for built in MATRIX.rows(TORCH_BUILDS):
-        if built.platform == PLATFORM:
-            of_build = MATRIX.resolve("torch", f"{built.release}+{built.local}", PLATFORM).row
+        if built.platform == WHEEL_PLATFORM:
+            of_build = MATRIX.resolve("torch", f"{built.release}+{built.local}", WHEEL_PLATFORM).row
             assert of_build is not None
             assert said["torch", built.local, str(built.release)] == WORDS[fit_of_release(of_build, gpu.compute_capability, MATRIX)]
 
@@ -42,7 +44,11 @@ def test_no_release_with_a_library_that_supports_no_later_gpu_runs_on_one() -> N
                 old = cuda is not None and cuda.major <= 10 and place.major >= 8
                 bound = cuda is not None and cudnn is not None and (cudnn.major <= 8 or cuda.major == 11) and place.major >= 10
                 if old or bound:
-                    assert fit_of_release(row, place, MATRIX) in {*LACKS, Fit.UNKNOWN}, (distribution, str(row.release), str(place))
+                    assert fit_of_release(row, place, MATRIX) in {*UNSUPPORTED_FITS, Fit.UNKNOWN}, (
+                        distribution,
+                        str(row.release),
+                        str(place),
+                    )
 
 
 def test_ptx_of_a_cudnn_counts_from_9_0_for_cuda_12_on() -> None:
@@ -66,7 +72,7 @@ def test_ptx_of_a_cudnn_counts_from_9_0_for_cuda_12_on() -> None:
 def test_known_cases(name: str, oldest: int, newest: int | None, wheel: tuple[str, str, str, str]) -> None:
     gpu = MATRIX.gpu(name)
     assert gpu is not None
-    found = support(gpu, MATRIX, "")
+    found = support_for_product(gpu, MATRIX, "")
     assert (found.oldest_driver, found.newest_driver if found.dropped else None) == (oldest, newest)
     assert wheel in {
         (releases.distribution, releases.build, release, releases.code) for releases in found.wheels for release in releases.releases
@@ -77,4 +83,4 @@ def test_known_cases(name: str, oldest: int, newest: int | None, wheel: tuple[st
 def test_a_jetson_is_sent_to_nvidias_own_builds() -> None:
     gpu = MATRIX.gpu("Jetson AGX Orin")
     assert gpu is not None
-    assert support(gpu, MATRIX, "").wheels == ()
+    assert support_for_product(gpu, MATRIX, "").wheels == ()

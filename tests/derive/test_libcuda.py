@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from gpudoctor.derive import MachineView
-from gpudoctor.derive.libcuda import drivers_own, failed_call, fits, is_compat, is_stub, release
+from gpudoctor.derive.libcuda import failed_call, is_compat, is_loadable, is_stub, libcuda_of_driver, release_in_name
 from gpudoctor.findings import Policy, Rung, RungState, Step
 from gpudoctor.snapshot import NOT_ASKED, Cause, CudaCall, CudaContext, CudaFile, CudaFiles, Libcuda, Missing, Python, Smoke, Status
 from tests.builders import ABSENT, TIMED_OUT, address, machine, smoke, touched
@@ -53,9 +53,9 @@ def test_a_stub_by_its_folder() -> None:
     ],
 )
 def test_the_version_at_the_end_of_a_file_name(path: str, text: str) -> None:
-    found = release(path)
+    found = release_in_name(path)
     assert (found.text if found else "") == text
-    assert release(ABSENT) is None
+    assert release_in_name(ABSENT) is None
 
 
 @pytest.mark.parametrize(
@@ -64,15 +64,15 @@ def test_the_version_at_the_end_of_a_file_name(path: str, text: str) -> None:
 )
 def test_whether_a_file_fits_the_interpreter(bits: int | Missing, machine_: str | Missing, answer: bool | None) -> None:
     python = Python("/usr/bin/python3", "", bits=64, machine="x86_64")
-    assert fits(CudaFile("/usr/lib/libcuda.so.1", bits=bits, machine=machine_), python) is answer
-    assert fits(CudaFile("/usr/lib/libcuda.so.1", bits=bits, machine=machine_), ABSENT) is None
+    assert is_loadable(CudaFile("/usr/lib/libcuda.so.1", bits=bits, machine=machine_), python) is answer
+    assert is_loadable(CudaFile("/usr/lib/libcuda.so.1", bits=bits, machine=machine_), ABSENT) is None
 
 
 def test_a_drivers_own_library_is_neither_stub_nor_compat_behind_its_link() -> None:
     own = CudaFile("/usr/lib/libcuda.so.1", real="/usr/lib/libcuda.so.550.54.14")
     linked = CudaFile("/usr/lib64/libcuda.so.1", real="/usr/local/cuda-12.8/compat/libcuda.so.570.26")
     stub = CudaFile("/usr/local/cuda/lib64/stubs/libcuda.so")
-    assert drivers_own(CudaFiles((own, linked, stub), ())) == [own]
+    assert libcuda_of_driver(CudaFiles((own, linked, stub), ())) == [own]
 
 
 def test_the_first_call_that_failed() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.derive.mapped_libraries import unexpected
+from gpudoctor.derive.mapped_libraries import unexpected_libraries
 from gpudoctor.snapshot import Asking, Cause, FrameworkLibraries, LibraryFile, LibraryUse, Missing
 
 
@@ -29,8 +29,8 @@ def seen(real: str | None) -> FrameworkLibraries:
     ],
 )
 def test_another_file_with_the_expected_name_is_reported(real: str | None, mapped: tuple[str, ...], instead: list[str]) -> None:
-    assert [one.mapped for one in unexpected(seen(real), mapped)] == instead
+    assert [one.mapped for one in unexpected_libraries(seen(real), mapped)] == instead
 
 
 def test_without_a_prediction_nothing_is_unexpected() -> None:
-    assert not list(unexpected(FrameworkLibraries("torch"), ("/opt/libcudart.so.12",)))
+    assert not list(unexpected_libraries(FrameworkLibraries("torch"), ("/opt/libcudart.so.12",)))

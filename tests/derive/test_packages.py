@@ -112,10 +112,10 @@ def test_versions_left_to_the_installer_must_satisfy_all_bounds() -> None:
     implied = one("nvidia-cublas-cu12", "12.1.3.1", where="torch 2.2.2", chosen=True)
     found = stack(torch, tensorflow, implied, origin="supposed")
     assert found.violations == ()
-    (contradiction,) = found.contradictions
+    (contradiction,) = found.requirement_clashes
     assert (contradiction.name, contradiction.likewise) == ("nvidia-cublas-cu12", ("nvidia-nccl-cu12",))
     assert [demand.by.name for demand in contradiction.demands] == ["torch", "tensorflow"]
-    assert stack(torch, tensorflow).contradictions == ()
+    assert stack(torch, tensorflow).requirement_clashes == ()
 
 
 def test_frameworks_named_without_packages_count_too() -> None:
@@ -193,4 +193,4 @@ def test_a_stated_version_breaks_a_requirement_and_the_requirements_do_not_contr
     where = {"where": "stated: numpy", "requirement": "numpy==2.0.2"} if stated else {"where": "torch 2.2.2", "chosen": True}
     asking = (one("torch", "2.2.2", "numpy<2"), one("tensorflow", "2.18.0", "numpy>=2"))
     found = stack(*asking, one("numpy", "2.0.2", **where), origin="supposed")
-    assert bool(found.contradictions) is not stated
+    assert bool(found.requirement_clashes) is not stated

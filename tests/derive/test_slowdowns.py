@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.derive.slowdowns import HeldTime, Slowdown, held_time, sampled_slowdown
-from gpudoctor.derive.telemetry import describe_holds, unseen
-from gpudoctor.diagnose.rules.training.slowdowns import duration
+from gpudoctor.derive.telemetry import is_training_unseen, throttle_text
+from gpudoctor.diagnose.rules.training.slowdowns import duration_text
 from gpudoctor.snapshot import NOT_ASKED, GpuLoad, Held, HeldBack, Missing, NvmlGpu, StageKind, StageLoad
 from tests.builders import TIMED_OUT
 
@@ -39,10 +39,10 @@ def test_of_several_counters_the_one_that_rises_counts_then_the_longest(
 
 def test_a_gpu_without_answers_was_held_for_no_time() -> None:
     assert held_time(TIMED_OUT, ("thermal",)) == HeldTime()
-    assert not HeldTime().matters
-    assert not HeldTime(SECOND - 1).matters
-    assert HeldTime(SECOND).matters
-    assert HeldTime(0, 1).matters
+    assert not HeldTime().is_relevant
+    assert not HeldTime(SECOND - 1).is_relevant
+    assert HeldTime(SECOND).is_relevant
+    assert HeldTime(0, 1).is_relevant
 
 
 def test_a_slowdown_counts_the_samples_with_a_wanted_reason_and_no_other() -> None:
@@ -56,8 +56,8 @@ def test_a_slowdown_counts_the_samples_with_a_wanted_reason_and_no_other() -> No
 
 
 def test_each_reason_is_told_with_its_share() -> None:
-    assert describe_holds((Held(0x24, 2), Held(0x4, 3), Held(0x1, 5))) == "the power limit in 5 of 10 samples, heat in 2 of 10 samples"
-    assert describe_holds((Held(0x1, 5),)) == ""
+    assert throttle_text((Held(0x24, 2), Held(0x4, 3), Held(0x1, 5))) == "the power limit in 5 of 10 samples, heat in 2 of 10 samples"
+    assert throttle_text((Held(0x1, 5),)) == ""
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_each_reason_is_told_with_its_share() -> None:
     [(0.04, "0.0 s"), (1, "1.0 s"), (119.9, "119.9 s"), (120, "2 min"), (7199, "120 min"), (7200, "2.0 h"), (360_000, "100.0 h")],
 )
 def test_a_duration_in_words(seconds: float, words: str) -> None:
-    assert duration(HeldTime(round(seconds * SECOND))) == words
+    assert duration_text(HeldTime(round(seconds * SECOND))) == words
 
 
 def load(*seconds: float, listed: bool = False, before: int = 100, most: int = 100, utilization: int = 0) -> GpuLoad:
@@ -74,11 +74,11 @@ def load(*seconds: float, listed: bool = False, before: int = 100, most: int = 1
 
 
 def test_training_is_unseen_only_if_nothing_at_all_shows_it_for_long_enough() -> None:
-    assert unseen(load(2.0))
-    assert unseen(load(0.9, 1.1))
-    assert unseen(load(3.0, most=99))
-    assert not unseen(load(1.9))
-    assert not unseen(load(3.0, listed=True))
-    assert not unseen(load(3.0, most=101))
-    assert not unseen(load(3.0, utilization=1))
-    assert not unseen(GpuLoad("torch", "0000:01:00.0", load(3.0).stages, listed=False, utilization=0))
+    assert is_training_unseen(load(2.0))
+    assert is_training_unseen(load(0.9, 1.1))
+    assert is_training_unseen(load(3.0, most=99))
+    assert not is_training_unseen(load(1.9))
+    assert not is_training_unseen(load(3.0, listed=True))
+    assert not is_training_unseen(load(3.0, most=101))
+    assert not is_training_unseen(load(3.0, utilization=1))
+    assert not is_training_unseen(GpuLoad("torch", "0000:01:00.0", load(3.0).stages, listed=False, utilization=0))

@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from gpudoctor.derive import specifiers
-from gpudoctor.snapshot.distributions import normalise
+from gpudoctor.snapshot.distributions import normalise_distribution
 
 number = st.integers(0, 30).map(str)
 release = st.lists(number, min_size=1, max_size=4).map(".".join)
@@ -55,9 +55,9 @@ def test_a_specifier_allows_a_python_if_it_allows_one_of_its_patch_releases(mino
 def test_garbage_has_no_answer_and_does_not_crash(text: str, other: str) -> None:
     specifiers.satisfies(text, other)
     specifiers.allows_some("3.10", other)
-    specifiers.requirement(text)
-    specifiers.holds(text, {"python_version": "3.11"}, ())
-    specifiers.contradict((text, other))
+    specifiers.parse_requirement(text)
+    specifiers.marker_holds(text, {"python_version": "3.11"}, ())
+    specifiers.are_contradictory((text, other))
 
 
 @pytest.mark.parametrize(
@@ -71,16 +71,16 @@ def test_garbage_has_no_answer_and_does_not_crash(text: str, other: str) -> None
     ],
 )
 def test_a_requirement_is_read_as_packaging_reads_it(text: str) -> None:
-    ours, theirs = specifiers.requirement(text), Requirement(text)
+    ours, theirs = specifiers.parse_requirement(text), Requirement(text)
     assert ours is not None
-    assert (ours.name, set(ours.extras)) == (normalise(theirs.name), theirs.extras)
+    assert (ours.name, set(ours.extras)) == (normalise_distribution(theirs.name), theirs.extras)
     assert SpecifierSet(ours.specifier) == theirs.specifier
     assert bool(ours.marker) == (theirs.marker is not None)
 
 
 @pytest.mark.parametrize("text", ["", "torch @ https://example.org/torch.whl", "torch==", "<2", "torch 2.0"])
 def test_requirements_without_versions_are_none(text: str) -> None:
-    assert specifiers.requirement(text) is None
+    assert specifiers.parse_requirement(text) is None
 
 
 LINUX = {"sys_platform": "linux", "platform_machine": "x86_64", "python_version": "3.11", "platform_system": "Linux"}
@@ -109,7 +109,7 @@ marker = st.recursive(
 
 @given(marker, st.sampled_from(["", "and-cuda", "cuda12"]))
 def test_markers_hold_as_packagings_do(text: str, extra: str) -> None:
-    assert specifiers.holds(text, LINUX, (extra,)) is Marker(text).evaluate({**LINUX, "extra": extra})
+    assert specifiers.marker_holds(text, LINUX, (extra,)) is Marker(text).evaluate({**LINUX, "extra": extra})
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_markers_hold_as_packagings_do(text: str, extra: str) -> None:
     ],
 )
 def test_an_unknown_part_only_matters_if_it_decides_the_marker(text: str, answer: bool | None) -> None:
-    assert specifiers.holds(text, {"python_version": "3.11", "os_name": "posix"}, ()) is answer
+    assert specifiers.marker_holds(text, {"python_version": "3.11", "os_name": "posix"}, ()) is answer
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_an_unknown_part_only_matters_if_it_decides_the_marker(text: str, answer
     ],
 )
 def test_specifiers_contradict_if_no_version_satisfies_all(together: tuple[str, ...], contradiction: bool) -> None:
-    assert specifiers.contradict(together) is contradiction
+    assert specifiers.are_contradictory(together) is contradiction
 
 
 @pytest.mark.parametrize(
@@ -153,4 +153,4 @@ def test_specifiers_contradict_if_no_version_satisfies_all(together: tuple[str, 
 )
 def test_older_than_allowed_differs_from_newer(version: str, specifier: str, older: bool) -> None:
     assert specifiers.satisfies(version, specifier) is False
-    assert specifiers.below(version, specifier) is older
+    assert specifiers.is_below(version, specifier) is older

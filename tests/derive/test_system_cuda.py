@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor import versions
-from gpudoctor.derive.system_cuda import _cupy_cuda, files_lacking
+from gpudoctor.derive.system_cuda import _cupy_cuda, missing_file_names
 from gpudoctor.snapshot import Distribution
 from tests.shipped import shared_matrix
 
@@ -47,17 +47,17 @@ def test_the_name_of_a_cupy_wheel_says_its_cuda(name: str, cuda: str | None) -> 
     ],
 )
 def test_a_toolkit_has_the_files_of_its_major_version_and_before_11_of_its_minor_version(built: str, toolkit: str, fits: bool) -> None:
-    wanted, found = versions.parse(built), versions.parse(toolkit)
+    wanted, found = versions.parse_version(built), versions.parse_version(toolkit)
     assert wanted is not None
     assert found is not None
-    assert (files_lacking(wanted, found, MATRIX) == ()) is fits
+    assert (missing_file_names(wanted, found, MATRIX) == ()) is fits
 
 
 def test_missing_files_are_named_where_the_tables_know_them() -> None:
-    wanted, found, unheard = (versions.parse(text) for text in ("12.4", "11.8", "10.99"))
+    wanted, found, unheard = (versions.parse_version(text) for text in ("12.4", "11.8", "10.99"))
     assert wanted is not None
     assert found is not None
     assert unheard is not None
-    assert "libcudart.so.12" in files_lacking(wanted, found, MATRIX)
-    assert files_lacking(unheard, found, MATRIX) == ("the libraries of CUDA 10.99",)
-    assert files_lacking(wanted, unheard, MATRIX) == ("the libraries of CUDA 12",)
+    assert "libcudart.so.12" in missing_file_names(wanted, found, MATRIX)
+    assert missing_file_names(unheard, found, MATRIX) == ("the libraries of CUDA 10.99",)
+    assert missing_file_names(wanted, unheard, MATRIX) == ("the libraries of CUDA 12",)

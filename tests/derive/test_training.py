@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gpudoctor.derive.training import Flaw, disagrees, flaw_of, kernel_right, on_device
+from gpudoctor.derive.training import Flaw, has_disagreement, is_kernel_right, is_on_device, training_flaw
 from gpudoctor.snapshot import Agreement, Cause, Kernel, Missing
 from tests.builders import training
 
@@ -31,14 +31,14 @@ AGREED = Agreement(steps=10, loss_difference=1e-6, weight_difference=1e-7, loss_
     ],
 )
 def test_training_results(changes: dict[str, Any], flaw: Flaw | None) -> None:
-    seen = flaw_of(training(**changes))
+    seen = training_flaw(training(**changes))
     assert (seen.flaw if seen else None) is flaw
     assert seen is None or seen.detail
 
 
 @pytest.mark.parametrize(("difference", "wrong"), [(1e-5, False), (1.01e-5, True), ("inf", True)])
 def test_a_tolerance_includes_its_limit(difference: float | str, wrong: bool) -> None:
-    assert disagrees(msgspec.structs.replace(AGREED, loss_difference=difference)) is wrong
+    assert has_disagreement(msgspec.structs.replace(AGREED, loss_difference=difference)) is wrong
 
 
 @pytest.mark.parametrize(
@@ -51,9 +51,9 @@ def test_a_tolerance_includes_its_limit(difference: float | str, wrong: bool) ->
     ],
 )
 def test_first_matmul_results(kernel: Kernel, right: bool) -> None:
-    assert kernel_right(kernel) is right
+    assert is_kernel_right(kernel) is right
 
 
 def test_devices_are_compared_by_the_end_of_their_name() -> None:
-    assert on_device("GPU:1", ("/job:localhost/replica:0/task:0/device:GPU:1", "gpu:1"))
-    assert not on_device("GPU:1", ("/device:GPU:11",))
+    assert is_on_device("GPU:1", ("/job:localhost/replica:0/task:0/device:GPU:1", "gpu:1"))
+    assert not is_on_device("GPU:1", ("/device:GPU:11",))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.derive.visibility import Visibility, visibility
+from gpudoctor.derive.visibility import Visibility, visibility_of_gpus
 from gpudoctor.snapshot import Libcuda, Missing, Variables
 from tests.builders import TIMED_OUT, libcuda, machine
 
@@ -42,9 +42,9 @@ def test_devices_are_counted_with_and_without_the_variable(
     masked: Libcuda | Missing, unmasked: Libcuda | Missing, expected: Visibility | Missing
 ) -> None:
     variables = Variables({"CUDA_VISIBLE_DEVICES": "0"})
-    assert visibility(machine(4, variables=variables, libcuda=masked, libcuda_unmasked=unmasked)) == expected
+    assert visibility_of_gpus(machine(4, variables=variables, libcuda=masked, libcuda_unmasked=unmasked)) == expected
 
 
 def test_a_variable_that_is_not_set_or_not_known_hides_nothing() -> None:
-    assert visibility(machine(4, variables=Variables({}))) is None
-    assert visibility(machine(4, variables=TIMED_OUT)) == TIMED_OUT
+    assert visibility_of_gpus(machine(4, variables=Variables({}))) is None
+    assert visibility_of_gpus(machine(4, variables=TIMED_OUT)) == TIMED_OUT

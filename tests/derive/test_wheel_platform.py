@@ -29,25 +29,25 @@ def test_the_platform_is_that_of_matching_wheels(
     system: Platform | Missing, kernel: str | Missing, interpreter: str | Missing, word: str
 ) -> None:
     host = Host(platform=system, architecture=kernel)
-    assert wheel_platform.name(host, Python("python", "named", machine=interpreter)) == word
+    assert wheel_platform.platform_name(host, Python("python", "named", machine=interpreter)) == word
 
 
 def test_an_unexamined_machine_has_no_platform() -> None:
-    assert wheel_platform.name(ABSENT, ABSENT) == ""
+    assert wheel_platform.platform_name(ABSENT, ABSENT) == ""
 
 
 def test_markers_are_those_of_the_platform() -> None:
-    assert wheel_platform.markers("win_amd64") == {
+    assert wheel_platform.platform_markers("win_amd64") == {
         "sys_platform": "win32",
         "platform_system": "Windows",
         "os_name": "nt",
         "platform_machine": "AMD64",
     }
-    assert wheel_platform.markers("linux_aarch64")["platform_machine"] == "aarch64"
-    assert wheel_platform.markers("macos_arm64")["sys_platform"] == "darwin"
-    assert wheel_platform.markers("") == {}
+    assert wheel_platform.platform_markers("linux_aarch64")["platform_machine"] == "aarch64"
+    assert wheel_platform.platform_markers("macos_arm64")["sys_platform"] == "darwin"
+    assert wheel_platform.platform_markers("") == {}
 
 
 @pytest.mark.parametrize(("word", "text"), [("win_amd64", "Windows (amd64)"), ("linux_x86_64", "Linux (x86_64)"), ("any", "any")])
 def test_platforms_have_readable_names(word: str, text: str) -> None:
-    assert wheel_platform.label(word) == text
+    assert wheel_platform.platform_label(word) == text

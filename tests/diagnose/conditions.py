@@ -16,12 +16,12 @@ import msgspec
 
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose import diagnose
-from gpudoctor.diagnose.engine import run_all
-from gpudoctor.diagnose.preflight import checked
+from gpudoctor.diagnose.engine import run_rules
+from gpudoctor.diagnose.required_conditions import checked_conditions
 from gpudoctor.diagnose.rules import RULES
-from gpudoctor.diagnose.unchecked import unchecked
+from gpudoctor.diagnose.unchecked import unchecked_things
 from gpudoctor.findings import OutcomeKind, Rung
-from gpudoctor.snapshot import decode
+from gpudoctor.snapshot import decode_snapshot
 from tests.machines import delta, golden, store
 from tests.shipped import shared_matrix
 
@@ -34,7 +34,7 @@ Answer = Callable[[MachineView], Iterator[str]]
 
 def _of_rule(name: str) -> Answer:
     def answer(machine: MachineView) -> Iterator[str]:
-        for run in run_all(tuple(rule for rule in RULES if rule.name == name), machine):
+        for run in run_rules(tuple(rule for rule in RULES if rule.name == name), machine):
             yield from ("\n".join(_without_commands_that_verify(golden.finding_text(finding))) for finding in run.findings)
             if run.outcome.kind is not OutcomeKind.FOUND:
                 yield f"{run.outcome.kind.value} {run.outcome.subject.key} {run.outcome.reason}"
@@ -48,7 +48,7 @@ def _without_commands_that_verify(finding: str) -> Iterator[str]:
 
 
 def _unchecked(machine: MachineView) -> Iterator[str]:
-    yield from (f"not judged: {one.what}: {one.reason}" for one in unchecked(machine))
+    yield from (f"not judged: {one.what}: {one.reason}" for one in unchecked_things(machine))
 
 
 def _whole(machine: MachineView) -> Iterator[str]:
@@ -74,7 +74,7 @@ def _required(machine: MachineView) -> Iterator[str]:
     for rung in (Rung.LIBCUDA, Rung.TRAINED):
         yield from (
             f"{condition.requirement.text}, {rung.value}: {condition.answer.value}: {condition.seen} | {condition.where}"
-            for condition in checked(asked, rung)
+            for condition in checked_conditions(asked, rung)
         )
 
 
@@ -87,7 +87,7 @@ def answer(question: str, name: str, changes: delta.Changes | None = None) -> st
     """Return the answer about a recorded machine with these changes. Raises UsageError if they make no snapshot of it."""
     document = msgspec.json.decode(store.RECORDED.snapshot(name))
     delta.apply({pointer: UNKNOWN if value == "unknown" else value for pointer, value in (changes or {}).items()}, document)
-    machine = MachineView(decode(msgspec.json.encode(document)), shared_matrix(), store.policy(name))
+    machine = MachineView(decode_snapshot(msgspec.json.encode(document)), shared_matrix(), store.policy(name))
     return "\n".join(QUESTIONS[question](machine))
 
 

@@ -10,7 +10,7 @@ from gpudoctor.diagnose.action import action_of
 from gpudoctor.diagnose.rule import FAMILY_DOMAINS
 from gpudoctor.diagnose.rules import FAMILIES, RULES
 from gpudoctor.findings import DOWNLOAD, REBOOT, ROOT, Action, Confidence, Domain, Finding, Fix, FixKind
-from gpudoctor.report.schema import schema
+from gpudoctor.report.schema import document_schema
 from tests.machines.diagnoses import diagnosis
 from tests.machines.store import NAMES
 from tests.seams.every import every
@@ -104,6 +104,6 @@ def test_every_family_has_a_domain_and_every_domain_has_findings() -> None:
 
 
 def test_the_published_schema_lists_the_words() -> None:
-    finding = schema("report")["$defs"]["Finding"]["properties"]
+    finding = document_schema("report")["$defs"]["Finding"]["properties"]
     assert finding["action"]["examples"] == [word.value for word in Action]
     assert finding["domain"]["examples"] == [word.value for word in Domain]

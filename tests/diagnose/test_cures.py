@@ -13,11 +13,11 @@ import pytest
 
 from gpudoctor import versions
 from gpudoctor.derive import Driver, MachineView, Stack
-from gpudoctor.derive.gpu_code import capability
-from gpudoctor.derive.specifiers import Requirement, requirement, satisfies
+from gpudoctor.derive.gpu_code import compute_capability
+from gpudoctor.derive.specifiers import Requirement, parse_requirement, satisfies
 from gpudoctor.findings import Confidence, Finding, Fix, FixKind, Policy, Severity
 from gpudoctor.frameworks import framework_of
-from gpudoctor.plan import Combination, examine
+from gpudoctor.plan import Combination, check_combination
 from gpudoctor.snapshot import Container, Fact, Host, Nvml, Platform, Python, Snapshot
 from tests.machines import store
 from tests.machines.diagnoses import diagnosis
@@ -127,7 +127,7 @@ def test_no_fix_replaces_the_loaded_driver_by_an_older_one_unless_the_gpu_needs_
     for finding in one.findings:
         for fix in finding.fixes if finding.code != "GD211" else ():
             packaged = re.search(r" has ([\d.]+) in (?:non-free|restricted)", fix.title)
-            offered = versions.parse(packaged[1]) if packaged else None
+            offered = versions.parse_version(packaged[1]) if packaged else None
             assert offered is None or offered >= driver.version, f"{finding.code}: {fix.title}"
 
 
@@ -227,7 +227,7 @@ def combination(one: Machine, requirements: list[str], python: str) -> Combinati
         if isinstance(seen.nvml, Nvml) and isinstance(seen.nvml.gpus, tuple)
         else []
     )
-    known = [capability(gpu, facts.matrix) for gpu in facts.hardware]
+    known = [compute_capability(gpu, facts.matrix) for gpu in facts.hardware]
     driver = str(facts.driver_or_missing.version) if hasattr(facts.driver_or_missing, "version") else None
     system = {Platform.WSL2: "wsl", Platform.WINDOWS: "windows", Platform.MACOS: "macos"}
     os = system.get(host.platform, "linux") if isinstance(host, Host) and isinstance(host.platform, Platform) else "linux"
@@ -246,12 +246,14 @@ def combination(one: Machine, requirements: list[str], python: str) -> Combinati
 def there(one: Machine, text: str) -> bool:
     """Whether an installer would find a requirement met already, with all that its extras bring, and do nothing."""
     stack = MachineView(one.snapshot, shared_matrix(), one.policy).stack_or_missing
-    wanted = requirement(text)
+    wanted = parse_requirement(text)
     found = stack.distributions.get(wanted.name) if isinstance(stack, Stack) and wanted is not None else None
     if found is None or wanted is None or not isinstance(stack, Stack) or satisfies(found.version, wanted.specifier) is False:
         return False
     row = stack.row(found)
-    brought = [requirement(line) for line in (row.requires if row else ()) if any(f'extra=="{name}"' in line for name in wanted.extras)]
+    brought = [
+        parse_requirement(line) for line in (row.requires if row else ()) if any(f'extra=="{name}"' in line for name in wanted.extras)
+    ]
     return all(need is None or _met(need, stack) for need in brought)
 
 
@@ -285,6 +287,6 @@ def test_what_a_fix_installs_would_work_on_that_machine_and_is_not_there_yet(nam
             accepted = (
                 of_no_gpu if names_framework else ("cpu-only-build", "no-cuda-wheel-for-platform")
             )  # compat adds the newest framework
-            judged = examine(combination(one, wanted, other[1] if other else python), Policy(level=None)).diagnosis
+            judged = check_combination(combination(one, wanted, other[1] if other else python), Policy(level=None)).diagnosis
             roots = [root.message for root in judged.root_causes if root.severity is Severity.ERROR and root.name not in accepted]
             assert not roots, f"{label}: {roots}"

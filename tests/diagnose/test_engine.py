@@ -2,9 +2,9 @@ import msgspec
 import pytest
 
 from gpudoctor.derive import FrameworkView, GpuView, MachineView
-from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.derive.rule_endings import not_applicable
 from gpudoctor.diagnose import diagnose
-from gpudoctor.diagnose.engine import run_all
+from gpudoctor.diagnose.engine import run_rules
 from gpudoctor.diagnose.rule import Rule, rule
 from gpudoctor.findings import Confidence, Diagnosis, OutcomeKind, Policy, Problem, Problems, Rung, Severity
 from gpudoctor.matrix import Matrix
@@ -59,12 +59,12 @@ def looks_at_training(framework: FrameworkView) -> Problems:
 
 
 def outcome_of(one: Rule, snapshot: Snapshot, matrix: Matrix) -> tuple[list[OutcomeKind], list[str]]:
-    runs = run_all((one,), MachineView(snapshot, matrix, Policy()))
+    runs = run_rules((one,), MachineView(snapshot, matrix, Policy()))
     return [run.outcome.kind for run in runs], [finding.message for run in runs for finding in run.findings]
 
 
 def test_a_problem_is_found_and_stamped(matrix: Matrix) -> None:
-    (run,) = run_all((says_what_it_saw,), MachineView(machine(), matrix, Policy()))
+    (run,) = run_rules((says_what_it_saw,), MachineView(machine(), matrix, Policy()))
     (finding,) = run.findings
     assert run.outcome.kind is OutcomeKind.FOUND
     assert (finding.code, finding.name, finding.title, finding.id) == ("GD001", "says-what-it-saw", "Finds something", "GD001")

@@ -6,7 +6,7 @@ import pytest
 
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose import diagnose
-from gpudoctor.diagnose.installer_facts import no_such_release, other_python
+from gpudoctor.diagnose.installer_facts import missing_release_evidence, other_python_evidence
 from gpudoctor.findings import Level, Policy
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import Python
@@ -56,7 +56,7 @@ PIP = "ERROR: Could not find a version that satisfies the requirement torch=={} 
 )
 def test_an_index_without_the_release_is_named_with_those_that_have_it(index: str, release: str, builds: list[str], matrix: Matrix) -> None:
     text = f"$ pip install torch=={release} --index-url https://download.pytorch.org/whl/{index}\n{PIP.format(release)}"
-    facts = no_such_release(MachineView(read(text, matrix), matrix, Policy()), text)
+    facts = missing_release_evidence(MachineView(read(text, matrix), matrix, Policy()), text)
     assert [fact.value for fact in facts] == builds
 
 
@@ -64,4 +64,4 @@ def test_an_index_without_the_release_is_named_with_those_that_have_it(index: st
 def test_a_pinned_release_without_wheels_for_this_python_is_told_by_the_tables(python: str, told: list[str], matrix: Matrix) -> None:
     text = f"Python {python}\n$ pip install tensorflow==2.18.0\n"
     seen = bare(python=Python("python", "the text", version=python))
-    assert [fact.value for fact in other_python(MachineView(seen, matrix, Policy()), text)] == told
+    assert [fact.value for fact in other_python_evidence(MachineView(seen, matrix, Policy()), text)] == told

@@ -8,12 +8,12 @@ import msgspec
 import pytest
 
 from gpudoctor.derive import MachineView
-from gpudoctor.diagnose.advice.environments import new_environment
-from gpudoctor.diagnose.advice.installing import install_framework, install_nearest
-from gpudoctor.diagnose.advice.releases import Pick, pick
+from gpudoctor.diagnose.advice.environments import create_environment
+from gpudoctor.diagnose.advice.installing import install_framework, install_nearest_release
+from gpudoctor.diagnose.advice.releases import PickedRelease, pick_release
 from gpudoctor.findings import Policy
-from gpudoctor.plan import Combination, examine
-from gpudoctor.plan.suppose import suppose
+from gpudoctor.plan import Combination, check_combination
+from gpudoctor.plan.assumed_snapshot import snapshot_of_combination
 from gpudoctor.snapshot import Distribution, Fact, KernelDriver, Libcuda, Packages, Python, Status
 from tests.builders import machine
 from tests.diagnose.rules.packaged import stated, supposed
@@ -33,18 +33,22 @@ def fixes(name: str, finding: str) -> list[dict[str, str]]:
 @pytest.mark.parametrize("gpu", ["Tesla K80", "GTX 1080", "V100", "T4", "A100", "H100", "B200", "RTX 5090"])
 def test_whatever_is_picked_is_not_broken_in_compat(gpu: str, driver: str, python: str) -> None:
     combination = Combination(requirements=("numpy",), gpus=(gpu,), driver=driver, python=python)
-    facts = MachineView(suppose(combination, MATRIX, "2026-11-22T00:00:00Z"), MATRIX, Policy(level=None))
+    facts = MachineView(snapshot_of_combination(combination, MATRIX, "2026-11-22T00:00:00Z"), MATRIX, Policy(level=None))
     for framework in ("torch", "tensorflow", "jax"):
-        found = pick(facts, framework)
+        found = pick_release(facts, framework)
         if found is not None:
-            judged = examine(Combination(requirements=found.requirements, gpus=(gpu,), driver=driver, python=python), Policy(level=None))
+            judged = check_combination(
+                Combination(requirements=found.requirements, gpus=(gpu,), driver=driver, python=python), Policy(level=None)
+            )
             assert not [cause.message for cause in judged.diagnosis.root_causes if cause.severity == "error"], found.requirements
 
 
 def test_something_is_found_for_common_machines() -> None:
     def found(gpu: str, driver: str, framework: str) -> tuple[tuple[str, ...], str]:
         combination = Combination(requirements=("numpy",), gpus=(gpu,), driver=driver, python="3.12")
-        one = pick(MachineView(suppose(combination, MATRIX, "2026-11-22T00:00:00Z"), MATRIX, Policy(level=None)), framework)
+        one = pick_release(
+            MachineView(snapshot_of_combination(combination, MATRIX, "2026-11-22T00:00:00Z"), MATRIX, Policy(level=None)), framework
+        )
         assert one is not None
         return one.requirements, one.index
 
@@ -58,9 +62,9 @@ def test_something_is_found_for_common_machines() -> None:
 
 def test_nothing_is_picked_that_no_driver_of_this_age_drives() -> None:
     combination = Combination(requirements=("numpy",), gpus=("RTX 5090",), driver="550.54.14", python="3.12")
-    facts = MachineView(suppose(combination, MATRIX, "2026-11-22T00:00:00Z"), MATRIX, Policy(level=None))
-    assert pick(facts, "torch") is None
-    assert pick(facts, "torch", any_driver=True) is not None
+    facts = MachineView(snapshot_of_combination(combination, MATRIX, "2026-11-22T00:00:00Z"), MATRIX, Policy(level=None))
+    assert pick_release(facts, "torch") is None
+    assert pick_release(facts, "torch", any_driver=True) is not None
 
 
 @pytest.mark.parametrize(
@@ -132,8 +136,8 @@ def test_a_driver_package_is_as_new_as_its_fix_says() -> None:
 )
 def test_a_new_environment_has_the_newest_python_up_to_the_one_here(here: str, pythons: tuple[str, ...], chosen: str) -> None:
     combination = Combination(requirements=("numpy",), gpus=("A100",), driver="550.54.14", python=here or None)
-    facts = MachineView(suppose(combination, MATRIX, "2026-11-22T00:00:00Z"), MATRIX, Policy(level=None))
-    fix = new_environment(facts, Pick("torch 2.0.0", ("torch==2.0.0",), pythons=pythons))
+    facts = MachineView(snapshot_of_combination(combination, MATRIX, "2026-11-22T00:00:00Z"), MATRIX, Policy(level=None))
+    fix = create_environment(facts, PickedRelease("torch 2.0.0", ("torch==2.0.0",), pythons=pythons))
     assert fix.title == f"Create an environment with Python {chosen} and install torch 2.0.0 there"
     assert fix.command.startswith(f"python{chosen} -m venv ")
 
@@ -151,7 +155,7 @@ def test_a_new_environment_has_the_newest_python_up_to_the_one_here(here: str, p
 )
 def test_a_framework_gets_a_release_that_works_here_and_another_package_its_newest(distribution: str, python: str, title: str) -> None:
     machine = MachineView(supposed(stated("numpy", "2.1.0"), python=python), MATRIX, Policy())
-    (fix,) = install_nearest(machine, distribution)
+    (fix,) = install_nearest_release(machine, distribution)
     release = fix.installs[0].partition("==")[2].partition("+")[0] if fix.installs else ""
     assert fix.title.startswith(title.format(release))
     assert bool(fix.command) is bool(release)

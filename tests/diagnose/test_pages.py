@@ -28,15 +28,15 @@ every_page = every("rule", RULES)
 
 
 def section(rule: Rule, name: str) -> str:
-    return rule_pages.read(rule).split(f"\n## {name}\n", 1)[1].split("\n## ", 1)[0]
+    return rule_pages.read_rule_page(rule).split(f"\n## {name}\n", 1)[1].split("\n## ", 1)[0]
 
 
 @every_page
 def test_a_page_has_its_five_sections_in_order(rule: Rule) -> None:
-    assert re.findall(r"^## (.*)$", rule_pages.read(rule), re.MULTILINE) == SECTIONS
+    assert re.findall(r"^## (.*)$", rule_pages.read_rule_page(rule), re.MULTILINE) == SECTIONS
     assert all(section(rule, name).strip() for name in SECTIONS)
-    assert "FILL IN" not in rule_pages.read(rule)
-    assert "<!--" not in rule_pages.read(rule)
+    assert "FILL IN" not in rule_pages.read_rule_page(rule)
+    assert "<!--" not in rule_pages.read_rule_page(rule)
 
 
 @every_page
@@ -51,7 +51,7 @@ def test_a_page_shows_symptoms_what_to_type_and_how_to_verify_the_fix(rule: Rule
 
 @every_page
 def test_what_a_page_shows_as_typed_is_what_a_shell_reads(rule: Rule) -> None:
-    for block in CONSOLE.findall(rule_pages.read(rule)):
+    for block in CONSOLE.findall(rule_pages.read_rule_page(rule)):
         for command in TYPED.findall(block):
             done = subprocess.run(["bash", "-n", "-c", command], capture_output=True, text=True, check=False)
             assert done.returncode == 0, f"{command}: {done.stderr}"
@@ -60,16 +60,16 @@ def test_what_a_page_shows_as_typed_is_what_a_shell_reads(rule: Rule) -> None:
 @every_page
 def test_a_page_names_rules_that_exist_and_primary_sources(rule: Rule) -> None:
     codes = {one.code for one in RULES}
-    assert set(re.findall(r"\bGD\d{3}\b", rule_pages.read(rule))) <= codes
+    assert set(re.findall(r"\bGD\d{3}\b", rule_pages.read_rule_page(rule))) <= codes
     sources = section(rule, "References").strip().splitlines()
     assert all(line.startswith("- https://") for line in sources), sources
 
 
 @every_page
 def test_a_page_is_a_screen_and_a_half_of_wrapped_prose(rule: Rule) -> None:
-    lines = rule_pages.read(rule).splitlines()
+    lines = rule_pages.read_rule_page(rule).splitlines()
     assert len(lines) <= LONGEST
-    code = CONSOLE.sub("", rule_pages.read(rule))
+    code = CONSOLE.sub("", rule_pages.read_rule_page(rule))
     assert not [line for line in code.splitlines() if len(line) > WIDEST and not NOT_WRAPPED.search(line)]
 
 
@@ -77,7 +77,7 @@ def test_pages_ask_nvidia_smi_only_for_fields_and_sections_that_it_has(driver_li
     program = driver_libraries("550").smi.read_bytes()
     start = program.index(SECTIONS_OF_SMI)
     sections = program[start : program.index(b"\0", start)].decode().upper().split(",")
-    pages = {rule.name: rule_pages.read(rule) for rule in RULES}
+    pages = {rule.name: rule_pages.read_rule_page(rule) for rule in RULES}
     fields = {(name, field) for name, text in pages.items() for found in QUERIED.findall(text) for field in found.split(",")}
     shown = {(name, section) for name, text in pages.items() for found in SHOWN.findall(text) for section in found.split(",")}
     assert len(fields) > 50

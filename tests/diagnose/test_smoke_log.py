@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from gpudoctor.derive import MachineView
-from gpudoctor.diagnose.engine import RuleRun, run_each
-from gpudoctor.diagnose.excluded import excluded
-from gpudoctor.diagnose.logged import LogReading
+from gpudoctor.diagnose.cause_exclusion import excluded_causes
+from gpudoctor.diagnose.engine import RuleRun, run_each_rule
+from gpudoctor.diagnose.log_reading import LogReading
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.diagnose.rules.training.smoke_crashed import smoke_crashed
 from gpudoctor.findings import FixKind, Policy
@@ -36,7 +36,7 @@ def view(snapshot: Snapshot) -> MachineView:
 def untrained(name: str) -> tuple[Snapshot, list[RuleRun]]:
     """A recorded machine without its smoke training, and what the rules say of it."""
     snapshot = msgspec.structs.replace(recorded(name), smoke=NOT_ASKED)
-    return snapshot, run_each(RULES, view(snapshot))
+    return snapshot, run_each_rule(RULES, view(snapshot))
 
 
 def failing(snapshot: Snapshot, output: str, error: str = "RuntimeError") -> Snapshot:
@@ -62,7 +62,7 @@ def test_no_cause_is_named_that_the_same_text_excludes(name: str) -> None:
         pasted = view(msgspec.structs.replace(snapshot, text_log=log))
         chosen = LogReading(pasted, log).chosen({rule.name: rule for rule in RULES}, runs)
         assert causes <= {cause for _, choice in chosen for cause in choice.likely}, line
-        assert not causes & excluded(pasted), line
+        assert not causes & excluded_causes(pasted), line
         told += bool(causes)
     assert told > len(LINES[name]) / 4
 

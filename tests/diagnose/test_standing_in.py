@@ -7,7 +7,7 @@ import pytest
 
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose import diagnose
-from gpudoctor.diagnose.engine import RuleRun, run_all
+from gpudoctor.diagnose.engine import RuleRun, run_rules
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.findings import Policy, Severity, Verdict
 from gpudoctor.matrix import Matrix
@@ -26,14 +26,14 @@ class _Alone(MachineView):
 
 
 def _failing(runs: list[RuleRun]) -> set[str]:
-    return {name for run in runs for name in run.failing if name}
+    return {name for run in runs for name in run.failing_frameworks if name}
 
 
 def _all_fail(name: str, matrix: Matrix) -> set[str]:
     """The frameworks of a recorded machine if each of them fails for itself, otherwise none."""
     facts = _Alone(recorded(name), matrix, policy(name))
     installed = {framework.name for framework in facts.observed_frameworks}
-    return installed if installed and installed <= _failing(run_all(RULES, facts)) else set()
+    return installed if installed and installed <= _failing(run_rules(RULES, facts)) else set()
 
 
 @every("name", NAMES)

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import gpudoctor.diagnose as package
-from gpudoctor.cli import deliver
+from gpudoctor.cli import delivery
 from gpudoctor.cli.destinations import Destination
 from gpudoctor.cli.formats import FOR_PEOPLE, Format
 from gpudoctor.cli.settings import Delivery
 from gpudoctor.derive import GpuView, MachineView
-from gpudoctor.diagnose import diagnose, diagnosis, logged
+from gpudoctor.diagnose import diagnose, diagnosis_in_steps, log_reading
 from gpudoctor.errors import UnfinishedError
 from gpudoctor.examination import Examination
 from gpudoctor.exit_codes import CRASHED
@@ -24,18 +24,21 @@ from gpudoctor.findings import Diagnosis, Level, Policy, Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.read.texts import read_text
 from gpudoctor.report import terminal
-from gpudoctor.report.build import build
-from gpudoctor.report.page import Look
+from gpudoctor.report.build import build_report
+from gpudoctor.report.page import PageLook
 from tests.builders import machine
 from tests.machines.diagnoses import diagnosis as known_diagnosis
 from tests.machines.store import recorded
 
 LOOK = Policy(level=Level.LOOK)
-OF_TEXT = {"reported", "said.added", "said.doubted"}
-METHODS = {"said.added": (logged.LogReading, "added"), "said.doubted": (logged.LogReading, "doubted")}
+OF_TEXT = {"runs_with_reported", "said.runs_with_causes", "said.doubted_causes"}
+METHODS = {
+    "said.runs_with_causes": (log_reading.LogReading, "runs_with_causes"),
+    "said.doubted_causes": (log_reading.LogReading, "doubted_causes"),
+}
 """The steps of a text are of an object."""
 SECTIONS = ("opening.draw", "causes.draw", "stages.draw", "causes.draw_notes", "not_checked.draw", "details.draw")
-OTHERS = {"supposed.draw", "training.draw"}
+OTHERS = {"assumptions.draw", "training.draw"}
 """Not part of the report of a live machine."""
 
 
@@ -61,11 +64,11 @@ def derived() -> list[tuple[type, str]]:
 
 def reported(found: Diagnosis) -> str:
     """Return the report as JSON and text; either may have a section missing, neither is lost."""
-    report = build(Examination(snapshot=machine(2), diagnosis=found, policy=LOOK, matrix_date="2026-01-01"))
-    return terminal.render(report, Look(verbose=True))
+    report = build_report(Examination(snapshot=machine(2), diagnosis=found, policy=LOOK, matrix_date="2026-01-01"))
+    return terminal.render(report, PageLook(verbose=True))
 
 
-@pytest.mark.parametrize("step", called(diagnosis, "steps"))
+@pytest.mark.parametrize("step", called(diagnosis_in_steps, "steps"))
 def test_a_defect_in_a_step_of_the_diagnosis(step: str, matrix: Matrix, monkeypatch: pytest.MonkeyPatch) -> None:
     owner, name = METHODS.get(step, (package, step))
     monkeypatch.setattr(owner, name, planted)
@@ -97,9 +100,11 @@ def test_what_was_found_is_written_where_the_drawing_of_a_report_crashes(
 ) -> None:
     name, file = "kernel-meets-ecc-error", tmp_path / "report"
     found = Examination(snapshot=recorded(name), diagnosis=known_diagnosis(name), policy=LOOK, matrix_date="2026-01-01")
-    monkeypatch.setattr(deliver, "_rendered", planted)
+    monkeypatch.setattr(delivery, "_rendered_report", planted)
     with pytest.raises(ZeroDivisionError, match="planted"):
-        deliver.deliver(found, "check", Delivery(destinations=(Destination(form, str(file)),), quiet=True, no_color=True, root="/"))
+        delivery.deliver_reports(
+            found, "check", Delivery(destinations=(Destination(form, str(file)),), quiet=True, no_color=True, root="/")
+        )
     lines = file.read_text().splitlines()
     assert lines[0].startswith("    BROKEN")
     assert any(line.startswith("    error GD") for line in lines)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gpudoctor.derive import MachineView
-from gpudoctor.diagnose.support import supported
+from gpudoctor.diagnose.support import supported_causes
 from gpudoctor.findings import Policy
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import (
@@ -97,7 +97,7 @@ def test_a_line_speaks_for_a_cause(cause: str, line: str, value: str, otherwise:
 
 def said(cause: str, facts: dict[str, Any], matrix: Matrix, line: str = "") -> str | None:
     log = TextLog(lines=(Fact(line, "line 1"),))
-    found = supported(MachineView(bare(text_log=log, **facts), matrix, Policy()), log)
+    found = supported_causes(MachineView(bare(text_log=log, **facts), matrix, Policy()), log)
     return found[cause].value if cause in found else None
 
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from gpudoctor.derive import MachineView
-from gpudoctor.diagnose.support import supported
+from gpudoctor.diagnose.support import supported_causes
 from gpudoctor.findings import Policy
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import NOT_ASKED, Fact, Nvml, TextLog
@@ -36,7 +36,7 @@ def test_a_branch_that_does_not_support_the_gpu_speaks_for_another_driver(
     seen = with_gpus({"compute_capability": capability, "name": "a GPU"}, text_log=log)
     assert isinstance(seen.nvml, Nvml)
     seen = msgspec.structs.replace(seen, nvml=msgspec.structs.replace(seen.nvml, driver_version=driver))
-    found = supported(MachineView(seen, matrix, Policy()), log)
+    found = supported_causes(MachineView(seen, matrix, Policy()), log)
     assert {"driver-too-new-for-gpu", "gpu-too-new-for-driver"} & {*found} == causes
 
 
@@ -53,5 +53,5 @@ def test_the_open_modules_support_turing_and_newer(capability: str, flavour: str
     log = TextLog(lines=(Fact(UNBOUND, "line 1"),))
     driver = kernel_driver(version=NOT_ASKED, flavour=flavour)
     seen = with_gpus({"compute_capability": capability, "name": "a GPU"}, text_log=log, kernel_driver=driver)
-    found = supported(MachineView(seen, matrix, Policy()), log)
+    found = supported_causes(MachineView(seen, matrix, Policy()), log)
     assert {"driver-too-new-for-gpu", "uvm-hmm-init-failure"} & {*found} == causes

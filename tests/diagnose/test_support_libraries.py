@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.derive import MachineView
-from gpudoctor.diagnose.support import supported
+from gpudoctor.diagnose.support import supported_causes
 from gpudoctor.findings import Policy
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import Distribution, Fact, Host, Packages, Platform, TextLog
@@ -21,7 +21,7 @@ def said(cause: str, line: str, *installed: str, matrix: Matrix) -> str | None:
     frameworks = tuple(tensorflow(version=Fact(package.version, "the text")) for package in packages if package.name == "tensorflow")
     log = TextLog(lines=(Fact(line, "line 1"),))
     snapshot = bare(text_log=log, host=LINUX, packages=Packages(packages), frameworks=frameworks)
-    found = supported(MachineView(snapshot, matrix, Policy()), log)
+    found = supported_causes(MachineView(snapshot, matrix, Policy()), log)
     return f"{found[cause].what}: {found[cause].value}" if cause in found else None
 
 

@@ -11,12 +11,12 @@ import msgspec
 import pytest
 
 from gpudoctor.derive import MachineView
-from gpudoctor.diagnose.engine import run_all
+from gpudoctor.diagnose.engine import run_rules
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import OutcomeKind
 from gpudoctor.matrix import Matrix
-from gpudoctor.snapshot import decode
+from gpudoctor.snapshot import decode_snapshot
 from tests.diagnose.conditions import UNKNOWN
 from tests.machines import delta, store
 from tests.seams.every import every
@@ -61,8 +61,8 @@ def test_an_unknown_fact_crashes_no_rule(name: str, to_forget: dict[str, list[st
         document = msgspec.json.decode(store.RECORDED.snapshot(name))
         delta.apply({place: UNKNOWN}, document)
         try:
-            snapshot = decode(msgspec.json.encode(document))
+            snapshot = decode_snapshot(msgspec.json.encode(document))
         except UsageError:
             continue  # no snapshot leaves it out
-        outcomes = [run.outcome for run in run_all(RULES, MachineView(snapshot, matrix, store.policy(name)))]
+        outcomes = [run.outcome for run in run_rules(RULES, MachineView(snapshot, matrix, store.policy(name)))]
         assert [(place, outcome.name, outcome.reason) for outcome in outcomes if outcome.kind is OutcomeKind.CRASHED] == []

@@ -8,7 +8,7 @@ from gpudoctor.diagnose.rules import RULES
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Level, OutcomeKind, Policy, Rung, Severity, Verdict
 from gpudoctor.matrix import Matrix
-from gpudoctor.snapshot import NOT_ASKED, Cause, LeftAlone, Missing, Snapshot, decode, encode
+from gpudoctor.snapshot import NOT_ASKED, Cause, LeftAlone, Missing, Snapshot, decode_snapshot, encode_snapshot
 from tests.builders import ABSENT, TIMED_OUT, address, bare, card, machine, smoke, tensorflow, torch, touched, training
 from tests.read.reading import read
 
@@ -99,7 +99,7 @@ def test_unknown_says_what_was_not_verified_and_why(matrix: Matrix) -> None:
 
 @pytest.mark.parametrize("snapshot", [TRAINED, ON_CPU, BUSY, bare(), machine(2)])
 def test_a_snapshot_read_back_gives_the_same_diagnosis_byte_for_byte(snapshot: Snapshot, matrix: Matrix) -> None:
-    now, later = (msgspec.json.encode(diagnose(one, matrix, Policy())) for one in (snapshot, decode(encode(snapshot))))
+    now, later = (msgspec.json.encode(diagnose(one, matrix, Policy())) for one in (snapshot, decode_snapshot(encode_snapshot(snapshot))))
     assert now == later
 
 

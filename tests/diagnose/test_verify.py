@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gpudoctor.cli.plain import of_check
-from gpudoctor.cli.settings import settle
+from gpudoctor.cli.plain_arguments import check_arguments
+from gpudoctor.cli.settings import settings_of_options
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Policy
 from gpudoctor.snapshot import Python, ScriptFolder
@@ -50,10 +50,10 @@ def test_a_verify_command_tells_a_cured_machine_from_a_broken_one(name: str, tmp
 
 def asked(command: str) -> Policy:
     """What a command of `gpudoctor check` asks for, as the command line reads it."""
-    given = of_check(shlex.split(command)[2:])
+    given = check_arguments(shlex.split(command)[2:])
     assert given is not None, command
     # the folder of the recorded machine is not on this one
-    return settle(msgspec.structs.replace(given.options, cwd=None), None).options.policy
+    return settings_of_options(msgspec.structs.replace(given.options, cwd=None), None).options.policy
 
 
 @every("name", NAMES[::3])

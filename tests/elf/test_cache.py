@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.elf.cache import Cache
-from gpudoctor.elf.system import System
+from gpudoctor.elf.system import FileTree
 
 LDCONFIG = shutil.which("ldconfig", path="/sbin:/usr/sbin:/bin:/usr/bin") or "ldconfig"
 
@@ -52,7 +52,7 @@ def test_reads_what_ldconfig_lists(tmp_path: Path) -> None:
     first: dict[str, str] = {}
     for row in rows:
         first.setdefault(row[0], row[-1])
-    cache = System(str(tmp_path)).cache("x86_64", 64)
+    cache = FileTree(str(tmp_path)).cache("x86_64", 64)
     assert len(first) > 20
     assert {name: cache.get(name) for name in first} == first
 
@@ -60,7 +60,7 @@ def test_reads_what_ldconfig_lists(tmp_path: Path) -> None:
 def test_without_a_cache_that_can_be_read_there_are_no_entries(tmp_path: Path) -> None:
     for root in ("missing", "folder"):
         (tmp_path / "folder/etc/ld.so.cache").mkdir(parents=True, exist_ok=True)
-        assert not len(System(str(tmp_path / root)).cache("x86_64", 64))
+        assert not len(FileTree(str(tmp_path / root)).cache("x86_64", 64))
     assert not len(Cache(b"something else"))
 
 

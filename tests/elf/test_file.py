@@ -59,7 +59,7 @@ def by_pyelftools(path: Path) -> dict[str, object]:
 
 
 def ours(path: Path) -> dict[str, object]:
-    found = file.read(str(path), versions=True)
+    found = file.read_elf_file(str(path), versions=True)
     return {name: getattr(found, name) for name in ("bits", "needed", "soname", "rpath", "runpath", "versions", "span")}
 
 
@@ -77,12 +77,12 @@ def test_reads_what_readelf_reads() -> None:
         ["readelf", "-dW", *map(str, LIBRARIES)], capture_output=True, text=True, check=True, env={**os.environ, "LC_ALL": "C"}
     )
     needed = [line.partition("[")[2].rstrip("]") for line in said.stdout.splitlines() if "(NEEDED)" in line]
-    assert [name for path in LIBRARIES for name in file.read(str(path)).needed] == needed
+    assert [name for path in LIBRARIES for name in file.read_elf_file(str(path)).needed] == needed
 
 
 def test_a_program_names_its_loader() -> None:
-    assert file.read("/bin/ls").interpreter.startswith("/lib")
-    assert file.read("/bin/ls").sections == ()
+    assert file.read_elf_file("/bin/ls").interpreter.startswith("/lib")
+    assert file.read_elf_file("/bin/ls").sections == ()
 
 
 def build(output: Path, *flags: str, source: str = "int x;") -> Path:
@@ -91,15 +91,15 @@ def build(output: Path, *flags: str, source: str = "int x;") -> Path:
 
 
 def test_search_paths_and_flags(tmp_path: Path) -> None:
-    old = file.read(str(build(tmp_path / "old.so", "-Wl,--disable-new-dtags,-rpath,$ORIGIN/a:/b,-soname,old.so.1")))
-    new = file.read(str(build(tmp_path / "new.so", "-Wl,--enable-new-dtags,-rpath,/c,-z,nodefaultlib")))
+    old = file.read_elf_file(str(build(tmp_path / "old.so", "-Wl,--disable-new-dtags,-rpath,$ORIGIN/a:/b,-soname,old.so.1")))
+    new = file.read_elf_file(str(build(tmp_path / "new.so", "-Wl,--enable-new-dtags,-rpath,/c,-z,nodefaultlib")))
     assert (old.rpath, old.runpath, old.soname, old.no_defaults) == ("$ORIGIN/a:/b", None, "old.so.1", False)
     assert (new.rpath, new.runpath, new.soname, new.no_defaults) == ("", "/c", "", True)
 
 
 def test_a_search_path_of_thirty_thousand_bytes(tmp_path: Path) -> None:
     folders = ":".join(f"$ORIGIN/../nvidia/part{number}/lib" for number in range(1000))
-    assert file.read(str(build(tmp_path / "long.so", f"-Wl,--enable-new-dtags,-rpath,{folders}"))).runpath == folders
+    assert file.read_elf_file(str(build(tmp_path / "long.so", f"-Wl,--enable-new-dtags,-rpath,{folders}"))).runpath == folders
 
 
 def test_a_file_without_section_headers_is_readable(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_file_without_section_headers_is_readable(tmp_path: Path) -> None:
     data[40:48] = bytes(8)  # e_shoff
     data[58:64] = bytes(6)  # e_shentsize, e_shnum, e_shstrndx
     library.write_bytes(data)
-    found = file.read(str(library), code=True)
+    found = file.read_elf_file(str(library), code=True)
     assert (found.soname, found.sections) == ("x.so.1", ())
 
 
@@ -125,7 +125,7 @@ def test_a_file_without_section_headers_is_readable(tmp_path: Path) -> None:
 def test_a_file_that_is_not_a_library_has_a_reason(tmp_path: Path, content: bytes, reason: str) -> None:
     (tmp_path / "x.so").write_bytes(content)
     with pytest.raises(file.NotElf) as raised:
-        file.read(str(tmp_path / "x.so"))
+        file.read_elf_file(str(tmp_path / "x.so"))
     assert raised.value.reason == reason
 
 
@@ -133,7 +133,7 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.so")
     for path, reason in ((tmp_path, "a folder"), (tmp_path / "pipe.so", "not a regular file"), (Path("/dev/zero"), "not a regular file")):
         with pytest.raises(file.NotElf) as raised:
-            file.read(str(path))
+            file.read_elf_file(str(path))
         assert raised.value.reason == reason
 
 
@@ -144,7 +144,7 @@ def test_a_truncated_library_is_refused(tmp_path: Path, part: float) -> None:
     end = 4096 + 600  # after the last segment there are only section headers, which are not needed
     library.write_bytes(data[: int(end * part)])
     with pytest.raises(file.NotElf, match="truncated"):
-        file.read(str(library))
+        file.read_elf_file(str(library))
 
 
 @settings(max_examples=400, deadline=1000)
@@ -162,7 +162,7 @@ def test_a_damaged_file_is_only_ever_refused(tmp_path_factory: pytest.TempPathFa
     broken = base.with_name("broken.so")
     broken.write_bytes(data[:cut])
     try:
-        found = file.read(str(broken), code=True, versions=True)
+        found = file.read_elf_file(str(broken), code=True, versions=True)
     except file.NotElf:
         return
     assert len(found.needed) <= 16384

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.elf.cache import Cache
-from gpudoctor.elf.loader import Loader, Setting, Way
-from gpudoctor.elf.system import CannotLoad, System
+from gpudoctor.elf.loader import Loader, LoaderSetting, SearchSource
+from gpudoctor.elf.system import CannotLoad, FileTree
 
 MAIN = r"""
 #include <dlfcn.h>
@@ -95,11 +95,13 @@ def really(program: Path, wanted: Sequence[str], environ: dict[str, str]) -> tup
 
 
 def simulated(program: Path, wanted: Sequence[str], environ: dict[str, str]) -> tuple[list[str], set[str]]:
-    system = System()
+    system = FileTree()
     elf = system.elf(str(program))
     assert elf is not None
     defaults = system.defaults(elf.interpreter, elf.machine, elf.bits)
-    setting = Setting(defaults, system.cache(elf.machine, elf.bits), environ.get("LD_LIBRARY_PATH", ""), environ.get("LD_PRELOAD", ""))
+    setting = LoaderSetting(
+        defaults, system.cache(elf.machine, elf.bits), environ.get("LD_LIBRARY_PATH", ""), environ.get("LD_PRELOAD", "")
+    )
     loader = Loader(system, setting)
     started = loader.start(str(program))
     assert loader.main is not None
@@ -139,10 +141,10 @@ def test_agrees_with_the_real_loader(  # noqa: PLR0917 -- hypothesis names them
 
 
 def loader(home: Path, main: str = "none", **variables: str) -> Loader:
-    system = System()
+    system = FileTree()
     elf = system.elf(str(home / f"main-{main}"))
     assert elf is not None
-    setting = Setting(system.defaults(elf.interpreter, elf.machine, elf.bits), system.cache(elf.machine, elf.bits), **variables)
+    setting = LoaderSetting(system.defaults(elf.interpreter, elf.machine, elf.bits), system.cache(elf.machine, elf.bits), **variables)
     one = Loader(system, setting)
     one.start(str(home / f"main-{main}"))
     return one
@@ -153,7 +155,7 @@ def clean(home: Path, **contents: str) -> None:
         fill(home, folder, contents.get(folder, "nothing"))
 
 
-LIBRARY_PATH = Way("ld-library-path", "LD_LIBRARY_PATH")
+LIBRARY_PATH = SearchSource("ld-library-path", "LD_LIBRARY_PATH")
 
 
 def test_a_result_names_reason_shadowed_files_and_refused_files(place: Path) -> None:
@@ -213,7 +215,7 @@ def test_libraries_for_this_kind_of_processor_come_first(place: Path) -> None:
 
 def test_lib_is_the_loaders_own_folder(place: Path) -> None:
     clean(place)
-    system = System()
+    system = FileTree()
     elf = system.elf(str(place / "main-none"))
     assert elf is not None
     lib = system.defaults(elf.interpreter, elf.machine, elf.bits)[0].strip("/")
@@ -248,7 +250,7 @@ def test_a_search_path_of_a_hundred_thousand_entries_is_fast(place: Path) -> Non
 
 def test_a_missing_program_is_refused() -> None:
     with pytest.raises(CannotLoad, match="no such file"):
-        Loader(System(), Setting((), Cache())).start("/nowhere/python")
+        Loader(FileTree(), LoaderSetting((), Cache())).start("/nowhere/python")
 
 
 def test_this_machines_programs_agree_with_ldd() -> None:

@@ -24,10 +24,10 @@ def nm(path: Path, *options: str) -> set[str]:
 
 @pytest.mark.parametrize("path", SOME, ids=lambda path: path.name)
 def test_undefined_and_defined_symbols_agree_with_nm(path: Path) -> None:
-    elf = file.read(str(path))
-    assert set(symbols.undefined(str(path), elf)) == nm(path, "-u")
+    elf = file.read_elf_file(str(path))
+    assert set(symbols.undefined_symbols(str(path), elf)) == nm(path, "-u")
     names = sorted(nm(path, "--defined-only"))[:300]
-    assert symbols.defined(str(path), elf, [*names, "no_such_name", "another"]) == set(names)
+    assert symbols.defined_symbols(str(path), elf, [*names, "no_such_name", "another"]) == set(names)
 
 
 @pytest.mark.parametrize("style", ["sysv", "gnu", "both"])
@@ -35,19 +35,19 @@ def test_each_kind_of_hash_table_is_looked_up(tmp_path: Path, style: str) -> Non
     names = [f"function_{number}" for number in range(300)]
     source = "".join(f"int {name}(void) {{ return 0; }}" for name in names) + "int wanted(void); int calls(void) { return wanted(); }"
     path = build(tmp_path / "x.so", f"-Wl,--hash-style={style}", source=source)
-    elf = file.read(str(path))
-    assert symbols.can_look_up(elf)
-    assert symbols.defined(str(path), elf, [*names, "wanted", "function_300"]) == set(names)
-    assert "wanted" in symbols.undefined(str(path), elf)
-    assert not set(names) & set(symbols.undefined(str(path), elf))
+    elf = file.read_elf_file(str(path))
+    assert symbols.can_find_symbols(elf)
+    assert symbols.defined_symbols(str(path), elf, [*names, "wanted", "function_300"]) == set(names)
+    assert "wanted" in symbols.undefined_symbols(str(path), elf)
+    assert not set(names) & set(symbols.undefined_symbols(str(path), elf))
 
 
 def test_names_that_contain_a_text(tmp_path: Path) -> None:
     path = build(tmp_path / "x.so", source="void a_GetCurandDsoHandle_b(void) {}")
-    elf = file.read(str(path))
-    assert symbols.mentions(str(path), elf, b"GetCurandDsoHandle")
-    assert not symbols.mentions(str(path), elf, b"GetCublasDsoHandle")
-    assert not symbols.mentions(str(tmp_path / "gone"), elf, b"GetCurandDsoHandle")
+    elf = file.read_elf_file(str(path))
+    assert symbols.has_symbol_mentioning(str(path), elf, b"GetCurandDsoHandle")
+    assert not symbols.has_symbol_mentioning(str(path), elf, b"GetCublasDsoHandle")
+    assert not symbols.has_symbol_mentioning(str(tmp_path / "gone"), elf, b"GetCurandDsoHandle")
 
 
 @settings(max_examples=300, deadline=2000)
@@ -62,8 +62,8 @@ def test_damaged_tables_raise_nothing(tmp_path_factory: pytest.TempPathFactory, 
     broken = base.with_name("broken-symbols.so")
     broken.write_bytes(data)
     try:
-        elf = file.read(str(broken))
+        elf = file.read_elf_file(str(broken))
     except file.NotElf:
         return
-    assert len(symbols.undefined(str(broken), elf)) <= symbols.MOST_SYMBOLS
-    assert symbols.defined(str(broken), elf, ["a", "b", "z"]) <= {"a", "b", "z"}
+    assert len(symbols.undefined_symbols(str(broken), elf)) <= symbols.MAX_SYMBOLS
+    assert symbols.defined_symbols(str(broken), elf, ["a", "b", "z"]) <= {"a", "b", "z"}

@@ -123,6 +123,6 @@ def _real(path: str) -> str:
 def soname(path: str) -> str:
     """The soname of a mapped file."""
     try:
-        return elf_file.read(path).soname or Path(path).name
+        return elf_file.read_elf_file(path).soname or Path(path).name
     except (OSError, elf_file.NotElf):
         return Path(path).name

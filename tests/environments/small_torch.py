@@ -14,7 +14,7 @@ from typing import Any
 
 from gpudoctor.children.own.xray.components import component, cudnn_parts
 from gpudoctor.elf import file as elf_file
-from gpudoctor.snapshot import FrameworkLibraries, LibraryFile, LibraryUse, Missing, readable
+from gpudoctor.snapshot import FrameworkLibraries, LibraryFile, LibraryUse, Missing, printable_text
 from tests.machines.elf_library import Library
 
 TEXTS = {
@@ -111,7 +111,7 @@ def differences(seen: FrameworkLibraries, error: str, mapped: Iterable[str]) -> 
     real: dict[str, set[str]] = {}
     for path in mapped:
         if (name := _soname(path)) and component(name):
-            real.setdefault(name, set()).add(readable(os.path.realpath(path)))
+            real.setdefault(name, set()).add(printable_text(os.path.realpath(path)))
     for use in uses:
         taken = str(use.file.real) if isinstance(use.file, LibraryFile) else ""
         others = real.pop(use.wanted, set())
@@ -128,6 +128,6 @@ def _lacking(uses: list[LibraryUse], seen: FrameworkLibraries) -> Any:
 
 def _soname(path: str) -> str:
     try:
-        return elf_file.read(path).soname or Path(path).name
+        return elf_file.read_elf_file(path).soname or Path(path).name
     except (OSError, elf_file.NotElf):
         return Path(path).name

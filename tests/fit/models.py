@@ -7,15 +7,15 @@ from functools import cache
 
 from hypothesis import strategies as st
 
-from gpudoctor.fit.counted import Sample
+from gpudoctor.fit.counted_models import SampleSize
 from gpudoctor.fit.model import Model
-from gpudoctor.fit.presets import PRESETS, model
+from gpudoctor.fit.presets import PRESETS, model_of_name
 
 
 @cache
 def preset(name: str) -> Model:
     """Return what is known of a preset."""
-    return model(name, Sample())
+    return model_of_name(name, SampleSize())
 
 
 def presets(names: Collection[str] = PRESETS) -> st.SearchStrategy[Model]:

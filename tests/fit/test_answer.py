@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpudoctor.amounts import billions, count
-from gpudoctor.derive.cards import suitability
+from gpudoctor.amounts import parameter_count_text, parse_count
+from gpudoctor.derive.cards import card_suitability
 from gpudoctor.errors import UsageError
-from gpudoctor.fit.answer import answer, fits
-from gpudoctor.fit.asked import Asked
+from gpudoctor.fit.answer import fit_answer, is_fitting
 from gpudoctor.fit.card import Card
-from gpudoctor.fit.changes import changes
-from gpudoctor.fit.counted import Sample
-from gpudoctor.fit.presets import model
-from gpudoctor.model_files.configuration import of_config
-from gpudoctor.report.fit import on_gpu
-from gpudoctor.run_words import parse
+from gpudoctor.fit.changes import changes_to_fit
+from gpudoctor.fit.counted_models import SampleSize
+from gpudoctor.fit.presets import model_of_name
+from gpudoctor.fit.run_options import Asked
+from gpudoctor.model_files.configuration import network_of_configuration
+from gpudoctor.report.fit import gpu_document
+from gpudoctor.run_spelling import run_of_words
 from tests.fit.models import preset, presets
 
 GIB = 1 << 30
@@ -47,57 +47,57 @@ def set_by(options: str) -> dict[str, Any]:
 @given(presets(), st.integers(min_value=1, max_value=512), st.floats(min_value=1, max_value=100))
 def test_a_change_that_is_enough_makes_the_run_fit(one: Any, batch: int, gib: float) -> None:
     asked, where = Asked(batch=batch), card(gib)
-    if answer(one, asked, where).fits:
+    if fit_answer(one, asked, where).fits:
         return
-    for change in changes(one, asked, where, batch):
+    for change in changes_to_fit(one, asked, where, batch):
         assert change.saved_bytes > 0
-        assert answer(one, msgspec.structs.replace(asked, **set_by(change.options)), where).fits is change.fits
+        assert fit_answer(one, msgspec.structs.replace(asked, **set_by(change.options)), where).fits is change.fits
 
 
 @settings(deadline=None, max_examples=50)
 @given(presets(), st.none() | st.integers(min_value=1, max_value=512), st.floats(min_value=0.5, max_value=100), st.booleans())
 def test_whether_a_run_fits_is_what_the_answer_says(one: Any, batch: int | None, gib: float, old: bool) -> None:
     asked, where = Asked(batch=batch, precision="bf16"), card(gib, (7, 0) if old else (8, 9))
-    assert fits(one, asked, where) is answer(one, asked, where).fits
+    assert is_fitting(one, asked, where) is fit_answer(one, asked, where).fits
 
 
 def test_a_smaller_batch_is_combined_with_what_else_is_needed() -> None:
     asked = Asked(batch=4, precision="bf16", lora=8)
-    first = changes(preset("llama-8b"), asked, card(22.5), 4)[0]
+    first = changes_to_fit(preset("llama-8b"), asked, card(22.5), 4)[0]
     assert (first.fits, first.options) == (True, "--checkpointing --batch 1 --accumulate 4")
 
 
 @pytest.mark.parametrize(("name", "options"), [("llama-8b", "--lora 16"), ("llama-33b", "--checkpointing --lora 16 --weights 4bit")])
 def test_weights_in_4_bits_are_proposed_where_16_do_not_fit(name: str, options: str) -> None:
-    changed = changes(model(name, Sample(512)), Asked(batch=1, precision="bf16"), card(24), 1)
+    changed = changes_to_fit(model_of_name(name, SampleSize(512)), Asked(batch=1, precision="bf16"), card(24), 1)
     assert next(change.options for change in changed if change.fits) == options
 
 
 def test_weights_in_4_bits_are_proposed_for_inference_and_adapters() -> None:
     for asked in (Asked(infer=True, precision="bf16"), Asked(lora=8, precision="bf16", checkpointing=True)):
-        (first, *_) = changes(model("llama-8b", Sample(512)), asked, card(13), 1)
+        (first, *_) = changes_to_fit(model_of_name("llama-8b", SampleSize(512)), asked, card(13), 1)
         assert (first.options, first.fits) == ("--weights 4bit", True)
 
 
 def test_more_gpus_are_combined_with_what_else_is_needed() -> None:
     """Activations are not sharded: no number of GPUs is enough without recomputing them."""
-    changed = changes(preset("llama-70b"), Asked(batch=4, precision="bf16"), card(75), 4)
+    changed = changes_to_fit(preset("llama-70b"), Asked(batch=4, precision="bf16"), card(75), 4)
     assert changed[-1].options == "--checkpointing --shard fsdp --gpus 32"
 
 
 def test_adapters_are_not_proposed_where_they_are_no_smaller() -> None:
     tiny = {"model_type": "llama", "hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 16, "num_hidden_layers": 2}
-    one = of_config("config.json", tiny).model("config.json", Sample(100_000))
-    assert not any("--lora" in change.options for change in changes(one, Asked(batch=64), card(4), 64))
+    one = network_of_configuration("config.json", tiny).model("config.json", SampleSize(100_000))
+    assert not any("--lora" in change.options for change in changes_to_fit(one, Asked(batch=64), card(4), 64))
 
 
 def test_gpus_that_are_there_are_sharded_over_before_there_are_more() -> None:
-    changed = changes(preset("llama-8b"), Asked(batch=1, precision="bf16", gpus=8), card(75), 1)
+    changed = changes_to_fit(preset("llama-8b"), Asked(batch=1, precision="bf16", gpus=8), card(75), 1)
     assert [change.options for change in changed if "--shard" in change.options] == ["--shard fsdp"]
 
 
 def test_generating_reads_weights_and_cache_once_for_a_token() -> None:
-    found = answer(preset("llama-8b"), Asked(batch=2, precision="bf16", infer=True), card())
+    found = fit_answer(preset("llama-8b"), Asked(batch=2, precision="bf16", infer=True), card())
     assert found.speed
     assert found.memory
     assert found.speed.token_seconds == (found.memory["weights"] + found.memory["cache"]) / 1e12
@@ -106,42 +106,42 @@ def test_generating_reads_weights_and_cache_once_for_a_token() -> None:
 
 def test_a_batch_that_fits_on_two_gpus_is_not_sharded() -> None:
     """Data parallel training exchanges gradients alone; sharding also exchanges weights at each layer."""
-    changed = changes(preset("resnet50"), Asked(batch=256), card(15), 256)
+    changed = changes_to_fit(preset("resnet50"), Asked(batch=256), card(15), 256)
     assert changed[-1].options == "--gpus 2 --batch 128"
 
 
 def test_more_gpus_share_the_batch() -> None:
     """Eight samples on each of 512 GPUs fit too, but nobody asked for 4096."""
-    changed = changes(preset("llama-70b"), Asked(batch=8, precision="bf16"), card(75), 8)
+    changed = changes_to_fit(preset("llama-70b"), Asked(batch=8, precision="bf16"), card(75), 8)
     assert changed[-1].options == "--checkpointing --shard fsdp --gpus 32 --batch 1"
 
 
 def test_batches_that_replace_one_are_equal_on_more_gpus_too() -> None:
     """Of at most 123 samples: 5 of 103 for 512, and 3 of 86 on each of two GPUs."""
-    changed = changes(preset("resnet50"), Asked(batch=512), card(11.64), 512)
+    changed = changes_to_fit(preset("resnet50"), Asked(batch=512), card(11.64), 512)
     assert [changed[0].options, changed[-1].options] == ["--batch 103 --accumulate 5", "--gpus 2 --batch 86 --accumulate 3"]
 
 
 def test_a_step_takes_longer_with_a_larger_batch_and_less_time_than_its_slowest() -> None:
     one = preset("resnet50")
-    small, large = (answer(one, Asked(batch=batch), card()).speed for batch in (8, 16))
+    small, large = (fit_answer(one, Asked(batch=batch), card()).speed for batch in (8, 16))
     assert small
     assert large
     assert small.step_seconds[0] < large.step_seconds[0] < large.step_seconds[1]
     assert 0 < large.bandwidth_share < 1
-    assert answer(one, Asked(batch=8), card(flops={})).speed is None
+    assert fit_answer(one, Asked(batch=8), card(flops={})).speed is None
 
 
 def test_an_unknown_rate_of_tensor_cores_is_not_that_of_fp32() -> None:
     def found(capability: tuple[int, int]) -> object:
-        return answer(preset("resnet50"), Asked(batch=8, precision="fp16"), card(capability=capability, flops={"fp32": 1e13})).speed
+        return fit_answer(preset("resnet50"), Asked(batch=8, precision="fp16"), card(capability=capability, flops={"fp32": 1e13})).speed
 
     assert found((8, 0)) is None
     assert found((6, 1)) is not None
 
 
 def test_a_gpu_without_a_precision_is_refused_whatever_its_memory() -> None:
-    told = answer(preset("784-128-10"), Asked(precision="bf16"), card(1000, (7, 0)))
+    told = fit_answer(preset("784-128-10"), Asked(precision="bf16"), card(1000, (7, 0)))
     assert (told.fits, told.why) == (False, "it has no BF16, which came with compute capability 8.0")
 
 
@@ -157,21 +157,21 @@ def test_a_gpu_without_a_precision_is_refused_whatever_its_memory() -> None:
     ],
 )
 def test_tensor_cores_by_generation(capability: tuple[int, int], flops: dict[str, float], cores: tuple[str, ...]) -> None:
-    assert card(capability=capability, flops=flops).tensor_cores == cores
+    assert card(capability=capability, flops=flops).tensor_core_precisions == cores
 
 
 def test_the_rule_of_thumb_is_that_of_the_textbook() -> None:
     def by_rule(gib: float) -> int:
         asked, where = Asked(), card(gib)
-        return on_gpu(where, asked, answer(preset("lenet"), asked, where)).rule_of_thumb_parameters
+        return gpu_document(where, asked, fit_answer(preset("lenet"), asked, where)).rule_of_thumb_parameters
 
     assert by_rule(6) == 752_877_568
     assert by_rule(0.1) == 0
 
 
 def test_an_unknown_bandwidth_is_left_out_of_what_a_gpu_is_enough_for() -> None:
-    assert "1,000 GB/s" in suitability(card())
-    assert "GB/s" not in suitability(card(bandwidth=None))
+    assert "1,000 GB/s" in card_suitability(card())
+    assert "GB/s" not in card_suitability(card(bandwidth=None))
 
 
 @pytest.mark.parametrize(
@@ -191,14 +191,14 @@ def test_an_unknown_bandwidth_is_left_out_of_what_a_gpu_is_enough_for() -> None:
     ],
 )
 def test_a_number_of_parameters_is_written_as_people_do(count: int, words: str) -> None:
-    assert billions(count) == words
+    assert parameter_count_text(count) == words
 
 
 @settings(deadline=None, max_examples=50)
 @given(st.integers(min_value=0, max_value=10**16))
 def test_a_number_of_parameters_is_short_and_has_no_exponent(count: int) -> None:
-    assert len(billions(count)) <= 12
-    assert "e" not in billions(count)
+    assert len(parameter_count_text(count)) <= 12
+    assert "e" not in parameter_count_text(count)
 
 
 @pytest.mark.parametrize(
@@ -214,30 +214,30 @@ def test_a_number_of_parameters_is_short_and_has_no_exponent(count: int) -> None
     ],
 )
 def test_a_whole_number_is_read_as_people_write_it(text: str, number: int) -> None:
-    assert count(text, "--samples") == number
+    assert parse_count(text, "--samples") == number
 
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "1.5", "1e-3", "nan", "inf", "1e99", "M", "1 000", "0x10", "9" * 50])
 def test_any_other_number_is_one_sentence(text: str) -> None:
     with pytest.raises(UsageError, match=r"^--samples: '.*' is (not a whole number|out of range)"):
-        count(text, "--samples")
+        parse_count(text, "--samples")
 
 
 def test_a_run_in_one_word() -> None:
-    assert parse("resnet50,image=64x32").model.sample == "image 3x64x32"
+    assert run_of_words("resnet50,image=64x32").model.sample == "image 3x64x32"
     with pytest.raises(UsageError, match="a requirement cannot name"):
-        parse("model/config.json,bf16")
-    assert parse("llama-7b,lora=8,nf4,bfloat16").asked == Asked(batch=1, precision="bf16", lora=8, weights="4bit")
-    run = parse("llama-7b,lora,bf16,batch=2,seq=512,fsdp,gpus=4,checkpointing")
+        run_of_words("model/config.json,bf16")
+    assert run_of_words("llama-7b,lora=8,nf4,bfloat16").asked == Asked(batch=1, precision="bf16", lora=8, weights="4bit")
+    run = run_of_words("llama-7b,lora,bf16,batch=2,seq=512,fsdp,gpus=4,checkpointing")
     assert (run.model.name, run.model.sample) == ("llama-7b", "512 tokens")
     assert run.asked == Asked(batch=2, precision="bf16", lora=16, shard="fsdp", gpus=4, checkpointing=True)
-    assert parse("params=7e9,layers=32,fp16").model.parameters == 7_000_000_000
+    assert run_of_words("params=7e9,layers=32,fp16").model.parameters == 7_000_000_000
 
 
 @settings(deadline=None, max_examples=50)
 @given(st.text(max_size=40))
 def test_any_word_is_a_run_or_one_sentence(text: str) -> None:
     try:
-        assert parse(text).bytes > 0
+        assert run_of_words(text).bytes > 0
     except UsageError as error:
         assert str(error)  # noqa: PT017 -- either outcome is right

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.fit.layers import FUNCTIONS, Kept
+from gpudoctor.fit.layers import KEPT_BY_FUNCTION, KeptTensors
 
 BENCH = Path(__file__).resolve().parents[2] / "scripts" / "bench"
 SAVED = """
@@ -33,6 +33,6 @@ print(json.dumps({name: kept(function) for name, function in FUNCTIONS.items()})
 @pytest.mark.index
 def test_a_function_keeps_what_pytorch_saves(framework_python: Callable[[str], Path]) -> None:
     ran = subprocess.run([framework_python("torch"), "-c", SAVED, BENCH], capture_output=True, check=True)
-    assert {name: Kept(*saved) for name, saved in json.loads(ran.stdout).items()} == {
-        name: kept._replace(wide=0) for name, kept in FUNCTIONS.items() if name != "softmax"
+    assert {name: KeptTensors(*saved) for name, saved in json.loads(ran.stdout).items()} == {
+        name: kept._replace(wide=0) for name, kept in KEPT_BY_FUNCTION.items() if name != "softmax"
     }

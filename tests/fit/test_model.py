@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpudoctor.fit.model import corners
+from gpudoctor.fit.model import peak_moments
 
 
 @settings(deadline=None, max_examples=50)
@@ -14,4 +14,4 @@ from gpudoctor.fit.model import corners
 def test_the_corners_hold_the_greatest_sum_of_activations_and_gradients(points: list[tuple[int, int]], batch: int, size: int) -> None:
     alive, present = (max(point[place] for point in points) for place in (0, 1))
     greatest = max(batch * kept + size * there for kept, there in points)
-    assert max(batch * kept * alive + size * there * present for kept, there in corners(points)) == pytest.approx(greatest)
+    assert max(batch * kept * alive + size * there * present for kept, there in peak_moments(points)) == pytest.approx(greatest)

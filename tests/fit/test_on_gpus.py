@@ -9,7 +9,7 @@ import pytest
 
 from gpudoctor.derive import cards
 from gpudoctor.fit.accounting import largest_batch
-from gpudoctor.fit.speed import speed
+from gpudoctor.fit.speed import speed_of_run
 from gpudoctor.matrix_files import open_matrix
 from tests.fit import on_gpus
 from tests.fit.on_gpus import Context, Measured, Trial
@@ -51,9 +51,9 @@ def test_the_longest_sequence_is_about_the_one_that_was_found(context: Context) 
 def test_a_measured_speed_is_in_the_range(measured: Measured) -> None:
     product = MATRIX.gpu(measured.gpu)
     assert product
-    card = cards.published(product)
+    card = cards.published_card(product)
     assert card
-    found = speed(measured.run.model, measured.run.asked, card, measured.batch, samples=None, price=None)
+    found = speed_of_run(measured.run.model, measured.run.asked, card, measured.batch, samples=None, price=None)
     assert found
     slow, fast = found.samples_per_second
     assert slow < measured.value < fast
@@ -63,6 +63,6 @@ def test_a_measured_speed_is_in_the_range(measured: Measured) -> None:
 def test_a_named_gpu_has_the_memory_that_programs_see(name: str, usable: int) -> None:
     product = MATRIX.gpu(name)
     assert product
-    card = cards.published(product)
+    card = cards.published_card(product)
     assert card
     assert 0.98 * usable < card.available <= usable

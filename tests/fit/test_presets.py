@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gpudoctor.errors import UsageError
-from gpudoctor.fit.counted import Sample
-from gpudoctor.fit.presets import PRESETS, TABLE, model
+from gpudoctor.fit.counted_models import SampleSize
+from gpudoctor.fit.presets import PRESET_TABLE, PRESETS, model_of_name
 from tests.fit.models import preset
 
 PUBLISHED = {
@@ -71,16 +71,16 @@ def sizes_in(described: Any) -> Iterator[str]:
         yield from sizes_in(one)
 
 
-@pytest.mark.parametrize("part", TABLE.parts)
+@pytest.mark.parametrize("part", PRESET_TABLE.parts)
 def test_a_part_names_sizes_of_its_own_or_fields_of_a_configuration(part: str) -> None:
     """A size that a family does not have is 0, so a misspelt one would be too."""
-    names, *rows = TABLE.parts[part]
-    assert {*sizes_in(rows)} <= {*names, *(field for family in TABLE.families.values() for field in family.usual)}
+    names, *rows = PRESET_TABLE.parts[part]
+    assert {*sizes_in(rows)} <= {*names, *(field for family in PRESET_TABLE.families.values() for field in family.usual)}
 
 
-@pytest.mark.parametrize("kind", TABLE.families)
+@pytest.mark.parametrize("kind", PRESET_TABLE.families)
 def test_a_family_names_fields_that_its_class_reads(kind: str) -> None:
-    family = TABLE.families[kind]
+    family = PRESET_TABLE.families[kind]
     assert {*sizes_in(family.rows), *sizes_in(list(family.sample))} <= {*family.usual} | (
         {"mlp_bias"} if family.counts == "ForCausalLM" else set()
     )
@@ -94,29 +94,29 @@ def test_the_text_that_a_diffusion_model_attends_to_has_no_gradient() -> None:
 @pytest.mark.parametrize(("name", "forward"), [("sdxl", 6_761_236_398_080), ("whisper-tiny", 71_082_196_992)])
 def test_two_inputs_have_the_flops_of_the_published_classes(name: str, forward: int) -> None:
     """FlopCounterMode of PyTorch 2.13, with diffusers 0.42 and transformers 5.24."""
-    assert model(name).forward_flops == forward
+    assert model_of_name(name).forward_flops == forward
 
 
 @pytest.mark.parametrize(("named", "name"), [("meta-llama/Llama-3.1-8B", "llama-8b"), ("openai-community/gpt2", "gpt2")])
 def test_a_preset_is_found_by_its_name_on_the_hub(named: str, name: str) -> None:
-    assert model(named, Sample()).name == name
+    assert model_of_name(named, SampleSize()).name == name
 
 
 @pytest.mark.parametrize(
     ("name", "sample", "says"),
     [
-        ("meta-llama/Llama-9", Sample(), "download its config.json"),
-        ("resnet5", Sample(), "did you mean resnet50?"),
-        ("gpt2", Sample(tokens=1025), "at most 1024 tokens"),
-        ("gpt2", Sample(image=(224, 224)), "takes tokens, not images"),
-        ("vgg16", Sample(tokens=7), "takes images, not tokens"),
-        ("vgg16", Sample(image=(16, 16)), "too small"),
-        ("vit-b", Sample(image=(384, 384)), "224x224 only"),
-        ("stable-diffusion", Sample(image=(512, 512)), "latents of 64x64 only"),
-        ("lenet", Sample(image=(32, 32)), "images of 28x28 only"),
-        ("llama-7b", Sample(tokens=1 << 60), "it takes 1 to 100,000,000"),
+        ("meta-llama/Llama-9", SampleSize(), "download its config.json"),
+        ("resnet5", SampleSize(), "did you mean resnet50?"),
+        ("gpt2", SampleSize(tokens=1025), "at most 1024 tokens"),
+        ("gpt2", SampleSize(image=(224, 224)), "takes tokens, not images"),
+        ("vgg16", SampleSize(tokens=7), "takes images, not tokens"),
+        ("vgg16", SampleSize(image=(16, 16)), "too small"),
+        ("vit-b", SampleSize(image=(384, 384)), "224x224 only"),
+        ("stable-diffusion", SampleSize(image=(512, 512)), "latents of 64x64 only"),
+        ("lenet", SampleSize(image=(32, 32)), "images of 28x28 only"),
+        ("llama-7b", SampleSize(tokens=1 << 60), "it takes 1 to 100,000,000"),
     ],
 )
-def test_a_size_that_does_not_fit_is_one_sentence(name: str, sample: Sample, says: str) -> None:
+def test_a_size_that_does_not_fit_is_one_sentence(name: str, sample: SampleSize, says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        model(name, sample)
+        model_of_name(name, sample)

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.fit.accounting import moments
-from gpudoctor.fit.asked import Asked
-from gpudoctor.fit.counted import Network
+from gpudoctor.fit.accounting import memory_moments
+from gpudoctor.fit.counted_models import PresetNetwork
+from gpudoctor.fit.run_options import Asked
 
 BLOCK = ("block", (("linear", 1024), ("function", "relu"), ("linear", 512)))
-MODEL = Network((("linear", 512), *(BLOCK,) * 4, ("linear", 10), ("loss",)), (256,)).model("net")
+MODEL = PresetNetwork((("linear", 512), *(BLOCK,) * 4, ("linear", 10), ("loss",)), (256,)).model("net")
 PROGRAM = """
 import json, os, sys
 import torch
@@ -66,7 +66,7 @@ def test_what_is_outside_of_blocks_is_gathered_all_along() -> None:
     """`fully_shard` does not reshard its root module after forward: torch/distributed/fsdp/_fully_shard/_fully_shard.py."""
     within, outside = 2 * 512 * 1024 + 512 + 1024, 256 * 512 + 512 + 512 * 10 + 10
     assert (MODEL.largest_block, MODEL.outside) == (within, outside)
-    step = next(moments(MODEL, Asked(shard="fsdp", gpus=16), 1))
+    step = next(memory_moments(MODEL, Asked(shard="fsdp", gpus=16), 1))
     assert step.parts["weights"] == -(-4 * MODEL.parameters // 16) + 4 * (outside + 2 * within)
 
 
@@ -79,6 +79,6 @@ def test_each_process_holds_the_share_that_is_counted(tmp_path: Path, framework_
     for process in json.loads(done.stdout):
         for shard, held in process.items():
             asked = Asked(shard=shard, gpus=2)
-            step = list(moments(MODEL, asked, 1))[-1]  # in the optimizer step nothing is gathered
+            step = list(memory_moments(MODEL, asked, 1))[-1]  # in the optimizer step nothing is gathered
             # ZeroRedundancyOptimizer gives each process whole parameters, the largest first
             assert held == pytest.approx({part: step.parts[part] for part in held}, rel=0.03 if shard == "zero1" else 0.002)

@@ -16,9 +16,9 @@ import msgspec
 
 from gpudoctor.diagnose import diagnose
 from gpudoctor.examination import Examination
-from gpudoctor.fleet.figures import KINDS
-from gpudoctor.report.build import build
-from gpudoctor.report.document import encode
+from gpudoctor.fleet.figures import FIGURE_KINDS
+from gpudoctor.report.build import build_report
+from gpudoctor.report.document import encode_document
 from gpudoctor.snapshot import VERSION, Fact, KernelDriver, Nvml, Snapshot, Variables
 from gpudoctor.snapshot.values import Observed
 from gpudoctor.snapshot.volatile import VOLATILE
@@ -78,7 +78,7 @@ class Template:
     """A report with gaps for what differs from node to node."""
 
     def __init__(self, machine: str, change: Callable[[Snapshot], Snapshot] = lambda snapshot: snapshot) -> None:
-        document = json.loads(encode(_report(machine, change)))
+        document = json.loads(encode_document(_report(machine, change)))
         self._gaps: list[tuple[float, str, str]] = []
         document["snapshot"] = self._open(document["snapshot"], "")
         document["created"] = document["snapshot"]["created"] = "@@created@@"
@@ -112,7 +112,7 @@ class Template:
 
     def _number(self, gap: int, own: dict[str, float], chance: random.Random, pace: float) -> str:
         value, name, gpu = self._gaps[gap]
-        figure = KINDS.get(name)
+        figure = FIGURE_KINDS.get(name)
         if figure is None or figure.words:
             varied = value * chance.uniform(0.97, 1.03)
             return str(round(varied)) if isinstance(value, int) else repr(varied)
@@ -132,7 +132,7 @@ def _report(machine: str, change: Callable[[Snapshot], Snapshot]) -> Any:
     snapshot = change(msgspec.structs.replace(store.recorded(machine), version=VERSION))
     policy, matrix = store.policy(machine), shared_matrix()
     found = Examination(snapshot=snapshot, diagnosis=diagnose(snapshot, matrix, policy), policy=policy, matrix_date=matrix.date)
-    return build(found, "check", ("gpudoctor", "check", "--format", "json"))
+    return build_report(found, "check", ("gpudoctor", "check", "--format", "json"))
 
 
 def plan(size: int, seed: int = 1, faulty: float = 0.01, slow: float = 0.005, drifting: float = 0.005) -> tuple[list[str], Planted]:

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from gpudoctor.changes.walk import Walk
+from gpudoctor.changes.walk import SnapshotWalk
 from gpudoctor.findings.summary import GpuModel, Summary
-from gpudoctor.fleet.steady import SteadyWalk
+from gpudoctor.fleet.steady_facts import SteadyWalk
 from gpudoctor.report.fleet import Fleet
-from gpudoctor.snapshot import Cpu, Details, Fact, KernelDriver, Memory, Nvml, Snapshot, Variables, decode, encode
+from gpudoctor.snapshot import Cpu, Details, Fact, KernelDriver, Memory, Nvml, Snapshot, Variables, decode_snapshot, encode_snapshot
 from gpudoctor.snapshot.values import Cause, Missing
 from tests.builders import machine
 from tests.fleet.generated import HEALTHY
@@ -77,13 +77,13 @@ def _changed(document: Any, way: tuple[Any, ...]) -> Any:
 
 def test_every_fact_of_a_snapshot_is_compared_unless_it_changes_by_itself() -> None:
     base = store.recorded(HEALTHY)
-    document = json.loads(encode(base))
+    document = json.loads(encode_snapshot(base))
     compared = 0
     for way, _ in _leaves(document):
         if way[-1] in {"type", "cause", "reason"} or way[0] in {"version", "created", "origin", "remarks"}:
             continue
-        other = decode(msgspec.json.encode(_changed(document, way)))
-        walked = [difference for difference in Walk(base, other).differences() if not difference.volatile]
+        other = decode_snapshot(msgspec.json.encode(_changed(document, way)))
+        walked = [difference for difference in SnapshotWalk(base, other).differences() if not difference.volatile]
         assert [difference.path for difference in SteadyWalk(base, other).differences()] == [difference.path for difference in walked], way
         compared += bool(walked)
     assert compared > 100
@@ -105,7 +105,7 @@ def test_the_fast_walk_finds_what_the_walk_of_diff_finds(name: str) -> None:
     before = store.recorded(name)
     for other in MACHINES:
         after = store.recorded(other)
-        walked = [difference for difference in Walk(before, after).differences() if not difference.volatile]
+        walked = [difference for difference in SnapshotWalk(before, after).differences() if not difference.volatile]
         assert {(difference.path, repr(difference.after)) for difference in SteadyWalk(before, after).differences()} == {
             (difference.path, repr(difference.after)) for difference in walked
         }

@@ -8,12 +8,12 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from gpudoctor.report.document import encode, encoded
+from gpudoctor.report.document import encode_document, encoded_pieces
 from gpudoctor.report.fleet import Fleet
 from gpudoctor.report.fleet_nodes import hostfile, labels, node_list
 from gpudoctor.report.fleet_text import render
 from gpudoctor.report.model import Subject
-from gpudoctor.report.page import Look
+from gpudoctor.report.page import PageLook
 from gpudoctor.snapshot import Host
 from tests.builders import machine
 from tests.fleet import generated
@@ -29,8 +29,8 @@ def fleet() -> Fleet:
     return merged(dict(generated.reports(names, planted, 4)) | {"gpu900": b"{"})
 
 
-@pytest.mark.parametrize("look", [Look(), Look(width=60), Look(verbose=True), Look(plain=True)])
-def test_a_large_fleet_fits_the_width_and_a_page(fleet: Fleet, look: Look) -> None:
+@pytest.mark.parametrize("look", [PageLook(), PageLook(width=60), PageLook(verbose=True), PageLook(plain=True)])
+def test_a_large_fleet_fits_the_width_and_a_page(fleet: Fleet, look: PageLook) -> None:
     shown = render(fleet, look)
     assert all(len(line) <= look.width or " " not in line.strip() for line in shown.splitlines())
     assert look.verbose or len(shown.splitlines()) < 80
@@ -40,15 +40,15 @@ def test_a_large_fleet_fits_the_width_and_a_page(fleet: Fleet, look: Look) -> No
 @pytest.mark.parametrize("size", [0, 10, 3000])
 def test_a_document_is_the_same_as_a_whole_and_in_pieces(fleet: Fleet, size: int) -> None:
     every = fleet if size == 0 else fleets.fleet(size)
-    pieces = list(encoded(every))
-    assert b"".join(pieces) == encode(every)
+    pieces = list(encoded_pieces(every))
+    assert b"".join(pieces) == encode_document(every)
     assert len(pieces) > 1 or size < 3000
     assert all(len(piece) > 16 << 10 for piece in pieces[:-1]), "a write for each few bytes is slow"
     assert max(map(len, pieces)) < 1 << 20, "the whole text in memory is what pieces avoid"
 
 
 def test_it_says_who_is_broken_slow_different_and_usable(fleet: Fleet) -> None:
-    shown = render(fleet, Look(width=200))
+    shown = render(fleet, PageLook(width=200))
     for words in (
         "BROKEN",
         "GD203 error",
@@ -61,7 +61,7 @@ def test_it_says_who_is_broken_slow_different_and_usable(fleet: Fleet) -> None:
 
 
 def test_a_fleet_in_order_is_short() -> None:
-    shown = render(merged({f"gpu{number:04}": report() for number in range(1000)}), Look())
+    shown = render(merged({f"gpu{number:04}": report() for number in range(1000)}), PageLook())
     assert shown.startswith("✓ READY  All 1000 nodes are ready.")
     assert len(shown.splitlines()) < 10
     assert "gpu[0000-0999]" in shown
@@ -70,7 +70,7 @@ def test_a_fleet_in_order_is_short() -> None:
 def test_a_finding_counts_its_gpus_if_it_is_about_any() -> None:
     two = (finding(), finding(key="0000:02:00.0"))
     of_node = finding("GD203", "", subject=Subject("machine", ""))
-    shown = render(merged({"n1": report(verdict="broken", findings=two), "n2": report(verdict="broken", findings=(of_node,))}), Look())
+    shown = render(merged({"n1": report(verdict="broken", findings=two), "n2": report(verdict="broken", findings=(of_node,))}), PageLook())
     assert "GD103 error  GPU has fallen off the bus: 1 node (2 GPUs)\n" in shown
     assert "GD203 error  GPU has fallen off the bus: 1 node\n" in shown
 
@@ -78,7 +78,7 @@ def test_a_finding_counts_its_gpus_if_it_is_about_any() -> None:
 def test_foreign_text_cannot_steer_a_terminal() -> None:
     evil = replace(machine(), host=Host(hostname=EVIL))
     wrong = finding(message=EVIL, title=EVIL)
-    shown = render(merged({"n1": report(evil, verdict="broken", findings=(wrong,)), EVIL: b"{"}), Look(verbose=True))
+    shown = render(merged({"n1": report(evil, verdict="broken", findings=(wrong,)), EVIL: b"{"}), PageLook(verbose=True))
     assert all(letter.isprintable() or letter == "\n" for letter in shown)
 
 

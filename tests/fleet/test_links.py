@@ -6,7 +6,7 @@ from itertools import combinations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpudoctor.fleet.links import Group, Located, Trial, locate, rounds
+from gpudoctor.fleet.links import LinkResult, NodeNames, Trial, locate_faults, pair_rounds
 
 FAST, SLOW = 10e9, 2e9
 
@@ -16,8 +16,8 @@ class Network:
 
     def __init__(
         self,
-        broken: Sequence[Group] = (),
-        slow: Sequence[Group] = (),
+        broken: Sequence[NodeNames] = (),
+        slow: Sequence[NodeNames] = (),
         dead: Sequence[str] = (),
         lame: Sequence[str] = (),
         most: int = 10**6,
@@ -26,14 +26,14 @@ class Network:
         self.dead, self.lame, self.most = set(dead), set(lame), most
         self.runs = 0
 
-    def run(self, groups: Sequence[Group]) -> list[Trial]:
+    def run(self, groups: Sequence[NodeNames]) -> list[Trial]:
         self.runs += 1
         together = [node for group in groups for node in group]
         assert groups
         assert len(set(together)) == len(together), "a node is in two groups at a time"
         return [self.trial(group) for group in groups]
 
-    def trial(self, group: Group) -> Trial:
+    def trial(self, group: NodeNames) -> Trial:
         assert len(group) > 1
         links = {frozenset(link) for link in combinations(group, 2)}
         if links & self.broken or self.dead & set(group) or len(group) > self.most:
@@ -45,7 +45,7 @@ def names(count: int) -> tuple[str, ...]:
     return tuple(f"n{number}" for number in range(count))
 
 
-def blamed(found: Located) -> set[tuple[str, frozenset[str]]]:
+def blamed(found: LinkResult) -> set[tuple[str, frozenset[str]]]:
     return {(fault.kind, frozenset(fault.nodes)) for fault in found.faults}
 
 
@@ -55,7 +55,7 @@ COUNTS = st.integers(2, 70)
 @given(COUNTS)
 def test_a_healthy_network_has_no_faults(count: int) -> None:
     network = Network()
-    found = locate(names(count), network.run)
+    found = locate_faults(names(count), network.run)
     assert not found.faults
     assert (found.whole is not None) == (count > 2)
     assert found.pairs
@@ -66,7 +66,7 @@ def test_a_healthy_network_has_no_faults(count: int) -> None:
 def test_a_broken_link_is_located_and_nothing_else(data: st.DataObject, count: int) -> None:
     link = tuple(data.draw(st.permutations(names(count)))[:2])
     network = Network(broken=[link])
-    assert blamed(locate(names(count), network.run)) == {("broken", frozenset(link))}
+    assert blamed(locate_faults(names(count), network.run)) == {("broken", frozenset(link))}
     assert network.runs <= 25, count
 
 
@@ -74,18 +74,18 @@ def test_a_broken_link_is_located_and_nothing_else(data: st.DataObject, count: i
 @settings(max_examples=30, deadline=None)
 def test_a_broken_node_is_blamed_instead_of_its_links(data: st.DataObject, count: int) -> None:
     node = data.draw(st.sampled_from(names(count)))
-    assert blamed(locate(names(count), Network(dead=[node]).run)) == {("broken", frozenset([node]))}
+    assert blamed(locate_faults(names(count), Network(dead=[node]).run)) == {("broken", frozenset([node]))}
 
 
 @given(st.data(), st.integers(6, 40))
 @settings(max_examples=60, deadline=None)
 def test_two_broken_nodes_are_blamed_and_none_of_their_partners(data: st.DataObject, count: int) -> None:
     dead = data.draw(st.permutations(names(count)))[:2]
-    assert blamed(locate(names(count), Network(dead=dead).run)) == {("broken", frozenset([node])) for node in dead}
+    assert blamed(locate_faults(names(count), Network(dead=dead).run)) == {("broken", frozenset([node])) for node in dead}
 
 
 def test_a_node_with_two_broken_links_is_blamed_and_said_to_work_with_the_others() -> None:
-    found = locate(names(8), Network(broken=[("n2", "n3"), ("n2", "n5")]).run)
+    found = locate_faults(names(8), Network(broken=[("n2", "n3"), ("n2", "n5")]).run)
     assert blamed(found) == {("broken", frozenset(["n2"]))}
     assert found.faults[0].message == "all-reduce fails with 2 of 7 other nodes: hangs"
     assert found.whole
@@ -95,47 +95,47 @@ def test_a_node_with_two_broken_links_is_blamed_and_said_to_work_with_the_others
 @settings(max_examples=30, deadline=None)
 def test_a_slow_node_is_blamed_instead_of_its_links(data: st.DataObject, count: int) -> None:
     node = data.draw(st.sampled_from(names(count)))
-    assert blamed(locate(names(count), Network(lame=[node]).run)) == {("slow", frozenset([node]))}
+    assert blamed(locate_faults(names(count), Network(lame=[node]).run)) == {("slow", frozenset([node]))}
 
 
 def test_a_slow_link_between_few_nodes_is_located() -> None:
-    assert blamed(locate(names(6), Network(slow=[("n1", "n4")]).run)) == {("slow", frozenset(["n1", "n4"]))}
+    assert blamed(locate_faults(names(6), Network(slow=[("n1", "n4")]).run)) == {("slow", frozenset(["n1", "n4"]))}
 
 
 @given(st.data(), st.integers(9, 40))
 @settings(max_examples=30, deadline=None)
 def test_two_broken_links_far_apart_are_both_located(data: st.DataObject, count: int) -> None:
     one, two, three, four = data.draw(st.permutations(names(count)))[:4]
-    found = blamed(locate(names(count), Network(broken=[(one, two), (three, four)]).run))
+    found = blamed(locate_faults(names(count), Network(broken=[(one, two), (three, four)]).run))
     assert found == {("broken", frozenset([one, two])), ("broken", frozenset([three, four]))}
 
 
 def test_a_failure_of_all_nodes_together_alone_is_said_so() -> None:
-    (fault,) = locate(names(16), Network(most=12).run).faults
+    (fault,) = locate_faults(names(16), Network(most=12).run).faults
     assert fault.nodes == names(16)
     assert fault.message == "hangs, only with all 16 nodes together"
 
 
 @given(st.integers(0, 40))
 def test_rounds_are_disjoint_and_repeat_no_pair(count: int) -> None:
-    every = [pair for pairs in rounds(names(count)) for pair in pairs]
+    every = [pair for pairs in pair_rounds(names(count)) for pair in pairs]
     assert len({frozenset(pair) for pair in every}) == len(every)
-    for pairs in rounds(names(count)):
+    for pairs in pair_rounds(names(count)):
         together = [node for pair in pairs for node in pair]
         assert len(set(together)) == len(together)
 
 
 @given(st.integers(2, 8))
 def test_among_few_nodes_every_pair_is_tried(count: int) -> None:
-    every = {frozenset(pair) for pairs in rounds(names(count)) for pair in pairs}
+    every = {frozenset(pair) for pairs in pair_rounds(names(count)) for pair in pairs}
     assert every == {frozenset(pair) for pair in combinations(names(count), 2)}
 
 
 def test_a_pair_that_is_slow_only_once_is_not_blamed() -> None:
     network, slow = Network(), iter([SLOW])
 
-    def run(groups: Sequence[Group]) -> list[Trial]:
+    def run(groups: Sequence[NodeNames]) -> list[Trial]:
         trials = network.run(groups)
         return [Trial(trials[0].nodes, rate=next(slow, FAST)), *trials[1:]]
 
-    assert not locate(names(8), run).faults
+    assert not locate_faults(names(8), run).faults

@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from gpudoctor.errors import UsageError
 from gpudoctor.findings.summary import GpuModel, Summary
 from gpudoctor.fleet import FleetOptions, Merge
-from gpudoctor.fleet.require import SHARED, parse
+from gpudoctor.fleet.conditions import SHARED, parse_fleet_condition
 from gpudoctor.report.fleet import Unread
-from gpudoctor.report.fleet_nodes import is_plain
-from gpudoctor.report.hostlist import folded, nodes
+from gpudoctor.report.fleet_nodes import is_plain_name
+from gpudoctor.report.hostlist import folded_hostlist, nodes_of_names
 from gpudoctor.snapshot import Host, Nvml, NvmlGpu
 from tests.builders import machine
 from tests.fleet import generated
@@ -206,7 +206,7 @@ FOUR = {f"n{number}": report(verdict=verdict) for number, verdict in enumerate((
     ],
 )
 def test_requirements_are_about_the_usable_nodes(require: tuple[str, ...], met: list[bool | None], verdict: str, code: int) -> None:
-    fleet = merged(FOUR, require=tuple(map(parse, require)))
+    fleet = merged(FOUR, require=tuple(map(parse_fleet_condition, require)))
     assert ([requirement.met for requirement in fleet.requirements], fleet.verdict, fleet.exit_code) == (met, verdict, code)
     assert fleet.usable.names == ("n0", "n1", "n2")
 
@@ -225,7 +225,9 @@ def test_requirements_are_about_the_usable_nodes(require: tuple[str, ...], met: 
     ],
 )
 def test_gpus_that_are_not_known_may_decide_a_requirement(require: str, met: bool | None) -> None:
-    (found,) = merged({"n0": report(), "n1": report(), "n2": report(summary=Summary())}, require=(parse(require),)).requirements
+    (found,) = merged(
+        {"n0": report(), "n1": report(), "n2": report(summary=Summary())}, require=(parse_fleet_condition(require),)
+    ).requirements
     assert (found.met, found.reason) == (met, "the usable nodes have 2 GPUs, without those of n2, which are not known")
 
 
@@ -238,13 +240,13 @@ def test_a_node_whose_gpus_are_not_known_is_not_among_those_without() -> None:
 @pytest.mark.parametrize("subject", SHARED)
 def test_the_same_is_required_of_any_fact_of_the_summary(subject: str) -> None:
     sent = {f"n{number}": report(summary=Summary()) for number in range(2)}
-    assert merged(sent, require=(parse(f"same:{subject}"),)).requirements[0].met is None
+    assert merged(sent, require=(parse_fleet_condition(f"same:{subject}"),)).requirements[0].met is None
 
 
 def test_different_drivers_are_named_with_their_nodes() -> None:
     gpus = (GpuModel("NVIDIA A100-SXM4-80GB", 1),)
     sent = {f"n{number}": report(summary=Summary(gpus=gpus, driver="550.163.01" if number else "535.104.05")) for number in range(4)}
-    (found,) = merged(sent, require=(parse("same:driver"),)).requirements
+    (found,) = merged(sent, require=(parse_fleet_condition("same:driver"),)).requirements
     assert (found.met, found.reason) == (False, "550.163.01 on most, 535.104.05 on n0")
 
 
@@ -253,14 +255,14 @@ def test_different_drivers_are_named_with_their_nodes() -> None:
 )
 def test_what_cannot_be_required_is_one_sentence(text: str) -> None:
     with pytest.raises(UsageError, match="--require"):
-        parse(text)
+        parse_fleet_condition(text)
 
 
 @given(st.lists(st.from_regex(r"[a-z]{1,3}-?[0-9]{1,4}(-ib)?", fullmatch=True), unique=True, max_size=60))
 def test_a_hostlist_holds_exactly_its_nodes(names: list[str]) -> None:
     from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet  # noqa: PLC0415 -- only here
 
-    listed = nodes(names)
+    listed = nodes_of_names(names)
     assert set(NodeSet(listed.folded, resolver=RESOLVER_NOGROUP)) == set(names)
     assert (listed.count, set(listed.names)) == (len(names), set(names))
     assert listed.folded.count("[") <= listed.folded.count(",") + 1
@@ -268,5 +270,5 @@ def test_a_hostlist_holds_exactly_its_nodes(names: list[str]) -> None:
 
 @pytest.mark.parametrize("name", ["@all", "a[1-9]", "a,b", "a b", "$(reboot)", "-o", "a&b", "", "\x1b[2J", "ü1"])
 def test_a_name_that_means_something_to_a_hostlist_or_shell_stands_in_quotes(name: str) -> None:
-    assert not is_plain(name)
-    assert folded([name, "n1"]) == f'n1,"{name}"'
+    assert not is_plain_name(name)
+    assert folded_hostlist([name, "n1"]) == f'n1,"{name}"'

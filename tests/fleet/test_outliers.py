@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudoctor.fleet.figures import FigureKey, figures
-from gpudoctor.fleet.findings import Findings
-from gpudoctor.fleet.outliers import FEWEST, FigureResult, FigureSample
+from gpudoctor.fleet.figures import FigureKey, figures_of_snapshot
+from gpudoctor.fleet.findings import FleetFindings
+from gpudoctor.fleet.outliers import FEWEST_FIGURES, FigureResult, FigureSample
 from gpudoctor.report.fleet import NodeFinding
 from gpudoctor.snapshot import GpuLoad, Loads, StageKind
 from gpudoctor.snapshot.telemetry import Span, StageLoad
@@ -31,7 +31,7 @@ def result(values: list[float], key: FigureKey = RATE) -> FigureResult:
 def test_what_no_gpu_can_measure_is_no_figure(clock: int, figure: list[int]) -> None:
     stage = StageLoad(StageKind.TRAINING, samples=9, seconds=1.0, clock_sm=Span(clock, clock, clock))
     loads = Loads((GpuLoad("torch", "0000:01:00.0", stages=(stage,)),), seconds=1.0, cpu_seconds=0.0)
-    assert [number for _, _, number in figures(machine(loads=loads), "NVIDIA L4")] == figure
+    assert [number for _, _, number in figures_of_snapshot(machine(loads=loads), "NVIDIA L4")] == figure
 
 
 @pytest.mark.parametrize(("size", "fleets"), [(8, 1500), (64, 400), (1024, 40), (10_000, 4)])
@@ -61,13 +61,13 @@ def test_a_longer_step_is_worse_and_a_higher_rate_is_not() -> None:
     assert [worse.place for worse in result([2.0] * 20 + [2.4, 1.6]).worse] == [21]
 
 
-@given(st.lists(st.floats(1e-3, 1e15), min_size=1, max_size=FEWEST - 1))
+@given(st.lists(st.floats(1e-3, 1e15), min_size=1, max_size=FEWEST_FIGURES - 1))
 def test_too_few_to_compare_have_no_limit(values: list[float]) -> None:
     found = result(values)
     assert (found.limit, found.worse, found.count) == (None, (), len(values))
 
 
-@given(st.lists(st.floats(1e-3, 1e15), min_size=FEWEST, max_size=60), st.randoms())
+@given(st.lists(st.floats(1e-3, 1e15), min_size=FEWEST_FIGURES, max_size=60), st.randoms())
 def test_the_order_of_the_reports_does_not_matter(values: list[float], chance: random.Random) -> None:
     shuffled = chance.sample(values, len(values))
     figure, other = result(values), result(shuffled)
@@ -78,4 +78,4 @@ def test_the_order_of_the_reports_does_not_matter(values: list[float], chance: r
 
 def test_a_finding_whose_id_is_not_of_its_code_explains_by_its_name() -> None:
     found = NodeFinding("strange:0000:01:00.0", "gpu-fell-off-bus", "error")
-    assert Findings().explaining((found,), "0000:01:00.0") == (found.id, "gpu-fell-off-bus")
+    assert FleetFindings().explaining_finding((found,), "0000:01:00.0") == (found.id, "gpu-fell-off-bus")

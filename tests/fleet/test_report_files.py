@@ -14,16 +14,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.errors import UsageError
-from gpudoctor.report_files import Arrival, arrivals
-from gpudoctor.report_files.bounded import LARGEST, Budget, TooMuchError
+from gpudoctor.report_files import ReportInput, report_inputs
 from gpudoctor.report_files.contents import reports_in
+from gpudoctor.report_files.read_budget import MAX_DOCUMENT_BYTES, ReadBudget, TooMuchError
 
 PRETTY = b'{\n  "schema": "gpudoctor.report/1",\n  "a": {\n    "b": 1\n  }\n}\n'
 LINE = b'{"schema":"gpudoctor.report/1","a":"}{"}\n'
 
 
-def read(*paths: Path) -> list[Arrival]:
-    return list(arrivals([str(path) for path in paths]))
+def read(*paths: Path) -> list[ReportInput]:
+    return list(report_inputs([str(path) for path in paths]))
 
 
 def packed(members: dict[str, bytes], kind: bytes = tarfile.REGTYPE, target: str = "") -> bytes:
@@ -50,7 +50,7 @@ PACKINGS: list[Callable[[bytes], bytes]] = [lambda data: data, gzip.compress, zs
 def test_a_file_is_read_however_it_is_packed(tmp_path: Path, packing: Callable[[bytes], bytes]) -> None:
     file = tmp_path / "gpu001.json.gz"
     file.write_bytes(packing(PRETTY))
-    assert read(file) == [Arrival(source=str(file), data=PRETTY.strip(), stem="gpu001")]
+    assert read(file) == [ReportInput(source=str(file), data=PRETTY.strip(), stem="gpu001")]
 
 
 @pytest.mark.parametrize("packing", PACKINGS[:3])
@@ -109,7 +109,7 @@ def test_a_torn_archive_gives_what_is_whole_and_says_that_it_is_torn(tmp_path: P
 
 def test_a_report_that_is_too_large_is_passed_over_and_the_next_is_read(tmp_path: Path) -> None:
     file = tmp_path / "all.jsonl"
-    file.write_bytes(LINE + b'{"a":"' + b"x" * (LARGEST + 5) + b'"}\n' + LINE)
+    file.write_bytes(LINE + b'{"a":"' + b"x" * (MAX_DOCUMENT_BYTES + 5) + b'"}\n' + LINE)
     found = read(file)
     assert [arrival.kind for arrival in found] == ["", "too-large", ""]
     assert [arrival.source for arrival in found] == [f"{file}, line {number}" for number in (1, 2, 3)]
@@ -118,7 +118,7 @@ def test_a_report_that_is_too_large_is_passed_over_and_the_next_is_read(tmp_path
 def test_what_unpacks_to_far_too_much_ends_in_one_sentence() -> None:
     bomb = gzip.compress(gzip.compress(b"\0" * (64 << 20)))
     with pytest.raises(TooMuchError):
-        list(reports_in(io.BytesIO(bomb), "bomb", "", Budget(8 << 20)))
+        list(reports_in(io.BytesIO(bomb), "bomb", "", ReadBudget(8 << 20)))
 
 
 def test_metadata_that_would_fill_the_memory_is_not_read(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_packed_within_packed_ends(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["/no/such/file", "/etc/shadow/x", "nul\0"])
 def test_a_name_that_cannot_be_read_is_one_sentence(name: str) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
-        list(arrivals([name]))
+        list(report_inputs([name]))
 
 
 @pytest.mark.parametrize("name", ["gpu001.json", "gpu001.json.gz", "gpu001.jsonl", "gpu001.ndjson.zst"])
@@ -160,7 +160,7 @@ def test_a_file_that_neither_is_called_as_a_report_nor_holds_one_is_none(tmp_pat
 
 def test_a_report_is_read_whatever_its_file_is_called(tmp_path: Path) -> None:
     (tmp_path / "gpu001").write_bytes(PRETTY)
-    assert read(tmp_path) == [Arrival(source=str(tmp_path / "gpu001"), data=PRETTY.strip(), stem="gpu001")]
+    assert read(tmp_path) == [ReportInput(source=str(tmp_path / "gpu001"), data=PRETTY.strip(), stem="gpu001")]
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -176,7 +176,7 @@ def test_garbage_never_raises(tmp_path: Path, garbage: bytes, head: bytes) -> No
 
 def test_a_file_whose_name_is_not_utf8_is_told_with_escapes(tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"gpu\xff.json")).write_bytes(PRETTY)
-    (arrival,) = arrivals([str(tmp_path)])
+    (arrival,) = report_inputs([str(tmp_path)])
     assert arrival.stem == "gpu\\xff"
     assert arrival.source.encode().endswith(b"gpu\\xff.json")
 
@@ -184,5 +184,5 @@ def test_a_file_whose_name_is_not_utf8_is_told_with_escapes(tmp_path: Path) -> N
 @pytest.mark.parametrize(("magic", "kind"), [(b"BZh91AY", "bzip2"), (b"\xfd7zXZ\x00", "xz"), (b"PK\x03\x04", "zip")])
 def test_an_archive_that_is_not_unpacked_says_which(tmp_path: Path, magic: bytes, kind: str) -> None:
     (tmp_path / "reports.archive").write_bytes(magic + bytes(100))
-    (arrival,) = arrivals([str(tmp_path)])
+    (arrival,) = report_inputs([str(tmp_path)])
     assert (arrival.kind, arrival.reason) == ("broken", f"it is packed with {kind}; use gzip or zstd")

@@ -9,17 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudoctor.errors import OutputError
-from gpudoctor.fleet.places import Runs, among, each, flags
+from gpudoctor.fleet.places import PlaceSet, membership_bits, place_bits, places_in_set
 from gpudoctor.fleet.roster import Roster
 from gpudoctor.report.fleet import Unread
-from gpudoctor.shelf import Shelf
+from gpudoctor.struct_store import StructStore
 
 
 @given(st.sets(st.integers(0, 5000)))
 def test_a_set_of_places_yields_them_in_order(places: set[int]) -> None:
-    some = among(places)
-    assert list(each(some)) == sorted(places)
-    assert some.bit_count() == sum(flags(some)) == len(places)
+    some = place_bits(places)
+    assert list(places_in_set(some)) == sorted(places)
+    assert some.bit_count() == sum(membership_bits(some)) == len(places)
 
 
 def test_more_nodes_need_no_more_memory() -> None:
@@ -43,14 +43,14 @@ def test_more_nodes_need_no_more_memory() -> None:
 
 @given(st.lists(st.integers(0, 200)))
 def test_runs_are_the_set_of_the_places_that_were_added(places: list[int]) -> None:
-    runs = Runs()
+    runs = PlaceSet()
     for place in sorted(places):
         runs.add(place)
-    assert runs.as_set() == among(places)
+    assert runs.as_set() == place_bits(places)
 
 
 def test_a_full_disk_is_one_sentence() -> None:
-    shelf = Shelf(Unread)
+    shelf = StructStore(Unread)
     shelf._file.execute("PRAGMA max_page_count = 2")
     with pytest.raises(OutputError, match="TMPDIR"):
         shelf.add(0, Unread(source="x" * 50_000, kind="broken", reason=""))

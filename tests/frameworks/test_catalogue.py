@@ -9,14 +9,14 @@ import pytest
 
 import gpudoctor
 from gpudoctor.children.own.xray.wanted import loading
+from gpudoctor.conditions import parse_condition
 from gpudoctor.frameworks import CATALOGUE, TRAINED, FrameworkSpec, Names, framework_of, spec_of, stack_of
 from gpudoctor.frameworks.spec import MemoryPool
 from gpudoctor.matrix import Matrix
-from gpudoctor.matrix.tables import RELEASES
-from gpudoctor.preflight import parse
-from gpudoctor.probe.packages import relevant
-from gpudoctor.probe.script_folder import NAMES
-from gpudoctor.snapshot.distributions import normalise
+from gpudoctor.matrix.tables import RELEASE_TABLES
+from gpudoctor.probe.packages import is_relevant
+from gpudoctor.probe.script_folder import SHADOWED_NAMES
+from gpudoctor.snapshot.distributions import normalise_distribution
 from gpudoctor.snapshot.variable_names import WHOLE
 from tests.shipped import shared_matrix
 
@@ -63,18 +63,18 @@ def test_names_are_normalised(spec: FrameworkSpec) -> None:
     assert spec.name.isidentifier()
     assert spec.distributions
     for name in names:
-        assert normalise(name.rstrip("*")) == name.rstrip("*").rstrip("-")
+        assert normalise_distribution(name.rstrip("*")) == name.rstrip("*").rstrip("-")
 
 
 @every
 def test_its_distributions_are_found_by_name(spec: FrameworkSpec) -> None:
     assert spec_of(spec.name) is spec
-    assert parse(f"{spec.name}>=1.0").subject == spec.name
+    assert parse_condition(f"{spec.name}>=1.0").subject == spec.name
     assert spec.name in spec.modules
-    assert set(spec.modules) <= set(NAMES)
+    assert set(spec.modules) <= set(SHADOWED_NAMES)
     for name in spec.distributions:
         assert framework_of(name) == stack_of(name) == spec.name
-        assert relevant(name)
+        assert is_relevant(name)
     for name in (*spec.parts, *spec.companions):
         assert stack_of(name.rstrip("*") + "x" * name.endswith("*")) == spec.name
     assert any(name in spec.compiled for name in (*spec.distributions, *(part.rstrip("*") for part in spec.parts)))
@@ -82,7 +82,7 @@ def test_its_distributions_are_found_by_name(spec: FrameworkSpec) -> None:
 
 @every
 def test_its_releases_have_a_table(spec: FrameworkSpec, shipped: Matrix) -> None:
-    assert (spec.name in RELEASES) == bool(spec.tabled)
+    assert (spec.name in RELEASE_TABLES) == bool(spec.tabled)
     for name in spec.tabled:
         assert stack_of(name) == spec.name
         assert shipped.releases(name)
@@ -126,7 +126,7 @@ def test_variables_that_hide_the_gpu_from_it_are_read(spec: FrameworkSpec) -> No
 
 def test_a_device_list_without_the_gpu_first_hides_it() -> None:
     jax = next(variable for variable in spec_of("jax").hidden_by if variable.name == "JAX_PLATFORMS")
-    told = {value: (jax.hides(value), jax.wholly(value)) for value in ("cpu", "cpu,cuda", "CUDA, cpu", "gpu", "")}
+    told = {value: (jax.hides(value), jax.hides_always(value)) for value in ("cpu", "cpu,cuda", "CUDA, cpu", "gpu", "")}
     assert told == {"cpu": (True, True), "cpu,cuda": (True, False), "CUDA, cpu": (False, False), "gpu": (False, False), "": (False, True)}
 
 

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from gpudoctor.derive import MachineView
-from gpudoctor.diagnose.advice.releases import pick
+from gpudoctor.diagnose.advice.releases import pick_release
 from gpudoctor.findings import Policy, Verdict
 from gpudoctor.frameworks import CATALOGUE, FrameworkSpec
 from gpudoctor.matrix import Matrix
-from gpudoctor.plan import Combination, examine
+from gpudoctor.plan import Combination, check_combination
 from tests.cli.command import LOOK, document, environment, run
 from tests.probe.places import Content, plant
 from tests.shipped import shared_matrix
@@ -57,7 +57,7 @@ def test_a_check_finds_each_and_compares_requirements(site: Path) -> None:
 @every
 def test_a_plan_treats_it_as_a_framework(spec: FrameworkSpec, shipped: Matrix) -> None:
     name, newest = next((name, rows[-1]) for name in spec.distributions if (rows := shipped.releases(name, "linux_x86_64")))
-    seen = examine(Combination(requirements=(f"{name}=={newest.release}",), gpus=("H100",)), POLICY).snapshot
+    seen = check_combination(Combination(requirements=(f"{name}=={newest.release}",), gpus=("H100",)), POLICY).snapshot
     assert isinstance(seen.frameworks, tuple)
     assert [(framework.name, framework.distribution) for framework in seen.frameworks] == [(spec.name, name)]
 
@@ -73,8 +73,8 @@ def test_the_tables_show_its_releases(spec: FrameworkSpec, shipped: Matrix) -> N
 @every
 def test_the_release_of_a_fix_is_ready_in_a_plan(spec: FrameworkSpec, shipped: Matrix) -> None:
     combination = Combination(requirements=(spec.distributions[0],), gpus=("H100",), driver="580.65.06", python="3.12")
-    found = pick(MachineView(examine(combination, POLICY).snapshot, shipped, POLICY), spec.name)
+    found = pick_release(MachineView(check_combination(combination, POLICY).snapshot, shipped, POLICY), spec.name)
     assert (found is not None) == spec.trains
     if found is not None:
-        diagnosis = examine(msgspec.structs.replace(combination, requirements=found.requirements), POLICY).diagnosis
+        diagnosis = check_combination(msgspec.structs.replace(combination, requirements=found.requirements), POLICY).diagnosis
         assert (diagnosis.verdict, diagnosis.findings) == (Verdict.READY, ())

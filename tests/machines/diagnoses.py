@@ -10,7 +10,7 @@ import msgspec
 
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Diagnosis, Policy
-from gpudoctor.snapshot import decode
+from gpudoctor.snapshot import decode_snapshot
 from tests.machines import store
 from tests.shipped import shared_matrix
 
@@ -23,7 +23,7 @@ def diagnosis(name: str) -> Diagnosis:
 
 def again(machine: dict[str, Any]) -> dict[str, Any]:
     """The diagnosis of a machine that is not in the store by today's rules."""
-    snapshot = decode(json.dumps(machine["snapshot"]).encode())
+    snapshot = decode_snapshot(json.dumps(machine["snapshot"]).encode())
     return as_json(diagnose(snapshot, shared_matrix(), msgspec.convert(machine["policy"], Policy)))
 
 

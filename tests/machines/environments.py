@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
+from gpudoctor.plan.assumed_snapshot import snapshot_of_combination
 from gpudoctor.plan.model import Combination
-from gpudoctor.plan.suppose import suppose
 from gpudoctor.snapshot import Distribution, Packages, Python, ScriptFolder, Snapshot
 from tests.shipped import shared_matrix
 
@@ -58,4 +58,4 @@ def nothing_elsewhere(snapshot: Snapshot) -> Snapshot:
 def supposed(*requirements: str, **options: Any) -> Snapshot:
     """The snapshot of `gpudoctor compat` for these requirements and options, with an A100."""
     gpus = () if options.get("os") == "macos" else ("A100",)
-    return suppose(Combination(requirements=requirements, gpus=gpus, **options), shared_matrix(), "2026-11-21T09:00:00Z")
+    return snapshot_of_combination(Combination(requirements=requirements, gpus=gpus, **options), shared_matrix(), "2026-11-21T09:00:00Z")

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.snapshot import Held, Loads, Nvml, Snapshot, Span, StageLoad, decode
+from gpudoctor.snapshot import Held, Loads, Nvml, Snapshot, Span, StageLoad, decode_snapshot
 from tests.machines import measured
 
 Change = Callable[[Snapshot], Snapshot]
@@ -19,7 +19,7 @@ replace = msgspec.structs.replace
 
 
 def recorded() -> Loads:
-    loads = decode(json.dumps(json.loads(RECORDED.read_bytes())["snapshot"]).encode()).loads
+    loads = decode_snapshot(json.dumps(json.loads(RECORDED.read_bytes())["snapshot"]).encode()).loads
     assert isinstance(loads, Loads)
     return loads
 

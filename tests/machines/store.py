@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from gpudoctor.findings import Policy
-from gpudoctor.snapshot import Snapshot, decode
+from gpudoctor.snapshot import Snapshot, decode_snapshot
 from tests.machines import delta
 
 STEP: Final = 1500
@@ -98,7 +98,7 @@ load = RECORDED.load
 @cache
 def recorded(name: str) -> Snapshot:
     """Return the snapshot of a recorded machine."""
-    return decode(RECORDED.snapshot(name))
+    return decode_snapshot(RECORDED.snapshot(name))
 
 
 @cache

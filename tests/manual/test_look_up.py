@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from gpudoctor.codes import CudaError
 from gpudoctor.derive import xids
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import RULES
@@ -14,8 +13,9 @@ from gpudoctor.errors import UsageError
 from gpudoctor.exit_meanings import EXIT_CODES
 from gpudoctor.manual.look_up import look_up
 from gpudoctor.matrix.tables import SXIDS, XIDS
-from gpudoctor.rule_pages import read
+from gpudoctor.rule_pages import read_rule_page
 from gpudoctor.signatures.table import SIGNATURES
+from gpudoctor.status_codes import CudaError
 from tests.seams.every import every
 from tests.shipped import shared_matrix
 
@@ -28,7 +28,7 @@ def found(text: str) -> list[str]:
 
 def quoted(rule: Rule) -> list[str]:
     """The lines that the symptoms on a rule's page quote, but for short ones."""
-    return re.findall(r"`([^`\n]{20,})`", read(rule).partition("\n## Symptoms\n")[2].partition("\n## ")[0])
+    return re.findall(r"`([^`\n]{20,})`", read_rule_page(rule).partition("\n## Symptoms\n")[2].partition("\n## ")[0])
 
 
 @every("rule", RULES)
@@ -100,7 +100,7 @@ def test_a_log_with_several_errors_finds_them_all() -> None:
     assert found(log) == ["libcuda-is-stub", "nccl-version-conflict"]
 
 
-@pytest.mark.parametrize("code", sorted(xids.NAMED))
+@pytest.mark.parametrize("code", sorted(xids.NAMED_XIDS))
 def test_an_xid_that_a_rule_checks_by_number_finds_that_rule(code: int) -> None:
     (name,) = found(f"Xid {code}")
     module = next(rule.body.__module__ for rule in RULES if rule.name == name)

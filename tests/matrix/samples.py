@@ -11,7 +11,7 @@ from gpudoctor.matrix_files import parse_table
 
 
 def version(text: str) -> versions.Version:
-    found = versions.parse(text)
+    found = versions.parse_version(text)
     assert found is not None
     return found
 

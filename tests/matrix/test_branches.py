@@ -99,7 +99,7 @@ def test_forward_compatibility_packages(shipped: Matrix, driver: str, packages: 
 def test_a_compat_package_is_newer_than_the_branchs_own_cuda(branches: tuple[DriverBranch, ...]) -> None:
     for row in branches:
         for package in row.compat_packages or ():
-            served = versions.parse(package)
+            served = versions.parse_version(package)
             assert served is not None
             assert row.cuda_served is not None
             assert served > row.cuda_served

@@ -4,7 +4,7 @@ from itertools import chain
 
 import pytest
 
-from gpudoctor.matrix import Matrix, names
+from gpudoctor.matrix import Matrix, gpu_names
 from gpudoctor.matrix.machine_rows import GpuProduct
 from gpudoctor.matrix.tables import CHIPS, GPUS
 from tests.shipped import shared_matrix
@@ -124,11 +124,11 @@ def test_ambiguous_or_unknown_names(shipped: Matrix, typed: str) -> None:
     ],
 )
 def test_near_names(shipped: Matrix, typed: str, near: str) -> None:
-    assert near in shipped.gpus_like(typed)
+    assert near in shipped.similar_gpu_names(typed)
 
 
 def test_no_two_products_share_a_name(products: tuple[GpuProduct, ...]) -> None:
-    keys = list(chain.from_iterable(names.keys(product) for product in products))
+    keys = list(chain.from_iterable(gpu_names.product_keys(product) for product in products))
     assert len(keys) == len(set(keys))
 
 

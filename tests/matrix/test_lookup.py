@@ -6,7 +6,7 @@ import pytest
 
 from gpudoctor.errors import TableError
 from gpudoctor.matrix import Matrix, consistency
-from gpudoctor.matrix.resolve import Resolved
+from gpudoctor.matrix.row_matching import MatchKind
 from gpudoctor.matrix.table import Row, Table
 
 from .samples import matrix, version
@@ -54,7 +54,7 @@ def test_a_row_without_floors_is_unknown() -> None:
 
 
 def problems(**tables: Any) -> list[str]:
-    return list(consistency.problems(matrix(**tables)))
+    return list(consistency.table_contradictions(matrix(**tables)))
 
 
 def test_a_missing_or_unused_source_is_reported() -> None:
@@ -120,7 +120,7 @@ def test_a_release_is_found_by_its_spelling_without_its_neighbours() -> None:
     lines = "torch,2.1.0,linux_x86_64,,cuda,,,,,,,,,x torch,2.1.0,win_amd64,,cuda,,,,,,,,,x torch,2.1.0.post1,linux_x86_64,,cuda,,,,,,,,,x"
     known = matrix(torch=f"{lines} torch,2.10.0,linux_x86_64,,wrong,,,,,,,,,x")
     assert [row.platform for row in known.of_release("torch", "2.1.0+cpu")] == ["linux_x86_64", "win_amd64"]
-    assert known.resolve("torch", "2.1.0").how is Resolved.EXACT
+    assert known.resolve("torch", "2.1.0").how is MatchKind.EXACT
     assert known.of_release("torch", "2.1") == known.of_release("torch", "") == known.of_release("", "2.1.0") == ()
     with pytest.raises(TableError):
         known.resolve("torch", "2.1")

@@ -12,7 +12,7 @@ from gpudoctor.frameworks import ADDONS, stack_of
 from gpudoctor.matrix import Matrix, consistency
 from gpudoctor.matrix.table import Table
 from gpudoctor.matrix.tables import (
-    ALL,
+    ALL_TABLES,
     BOUNDS,
     CHIPS,
     CUDA,
@@ -20,7 +20,7 @@ from gpudoctor.matrix.tables import (
     DRIVER_PACKAGES,
     DRIVERS,
     GPUS,
-    RELEASES,
+    RELEASE_TABLES,
     SOURCE_TABLE,
     SXIDS,
     TABLE_OF,
@@ -39,12 +39,12 @@ def shipped() -> Matrix:
     return shared_matrix()
 
 
-@pytest.mark.parametrize("table", ALL, ids=lambda table: table.name)
+@pytest.mark.parametrize("table", ALL_TABLES, ids=lambda table: table.name)
 def test_parse_and_dump_give_the_same_bytes(shipped: Matrix, table: Table[Any]) -> None:
     assert dump_table(table, shipped.rows(table)) == (COMPAT / f"{table.name}.csv").read_bytes()
 
 
-@pytest.mark.parametrize("table", ALL, ids=lambda table: table.name)
+@pytest.mark.parametrize("table", ALL_TABLES, ids=lambda table: table.name)
 def test_rows_are_sorted_and_unique(shipped: Matrix, table: Table[Any]) -> None:
     keys = [table.key(row) for row in shipped.rows(table)]
     assert all(before < after for before, after in pairwise(keys))
@@ -52,21 +52,21 @@ def test_rows_are_sorted_and_unique(shipped: Matrix, table: Table[Any]) -> None:
 
 
 def test_the_tables_are_consistent(shipped: Matrix) -> None:
-    assert list(consistency.problems(shipped)) == []
+    assert list(consistency.table_contradictions(shipped)) == []
 
 
 def test_every_csv_is_a_known_table() -> None:
-    assert {path.stem for path in COMPAT.glob("*.csv")} == {table.name for table in ALL}
+    assert {path.stem for path in COMPAT.glob("*.csv")} == {table.name for table in ALL_TABLES}
 
 
 def test_the_columns_are_the_fields_of_the_rows() -> None:
-    for table in ALL:
+    for table in ALL_TABLES:
         assert list(table.columns) == [field.name for field in msgspec.structs.fields(cast("type[msgspec.Struct]", table.row))]
 
 
 def test_the_readme_explains_every_column() -> None:
     text = (COMPAT / "README.md").read_text(encoding="utf-8")
-    tables: tuple[Table[Any], ...] = (CUDA, CUDNN, DRIVERS, DRIVER_PACKAGES, *RELEASES.values(), TORCH_BUILDS, GPUS, CHIPS, XIDS)
+    tables: tuple[Table[Any], ...] = (CUDA, CUDNN, DRIVERS, DRIVER_PACKAGES, *RELEASE_TABLES.values(), TORCH_BUILDS, GPUS, CHIPS, XIDS)
     for table in tables:
         for column in set(table.columns) - {"source", "note"}:
             assert column in text, (table.name, column)
@@ -79,7 +79,7 @@ def test_sources_name_no_package_index(shipped: Matrix) -> None:
 
 
 def test_a_cuda_row_states_its_cuda(shipped: Matrix) -> None:
-    for table in (RELEASES["tensorflow"], RELEASES["torch"]):
+    for table in (RELEASE_TABLES["tensorflow"], RELEASE_TABLES["torch"]):
         for row in shipped.rows(table):
             cuda = row.accelerator == "cuda"
             untested = row.release < Version(1, 0) or row.platform.startswith("macos_")
@@ -136,7 +136,7 @@ def test_every_floor_is_in_a_branch_that_supports_its_cuda(shipped: Matrix) -> N
     ],
 )
 def test_driver_floors(shipped: Matrix, cuda: str, os: str, exact: str | None, minor: str | None) -> None:
-    wanted = versions.parse(cuda)
+    wanted = versions.parse_version(cuda)
     assert wanted is not None
     floor = shipped.driver_floor(wanted, os)
     assert floor is not None
@@ -146,7 +146,7 @@ def test_driver_floors(shipped: Matrix, cuda: str, os: str, exact: str | None, m
 
 @pytest.mark.parametrize(("cuda", "os"), [("7.5", "linux"), ("10.3", "linux"), ("99.0", "linux"), ("12.4", "macos")])
 def test_an_unknown_cuda_has_no_floor(shipped: Matrix, cuda: str, os: str) -> None:
-    wanted = versions.parse(cuda)
+    wanted = versions.parse_version(cuda)
     assert wanted is not None
     assert shipped.driver_floor(wanted, os) is None
 
@@ -168,7 +168,7 @@ def test_an_unknown_cuda_has_no_floor(shipped: Matrix, cuda: str, os: str) -> No
     ],
 )
 def test_drivers(shipped: Matrix, driver: str, branch: int, served: str) -> None:
-    version = versions.parse(driver)
+    version = versions.parse_version(driver)
     assert version is not None
     row = shipped.driver(version)
     assert row is not None
@@ -177,7 +177,7 @@ def test_drivers(shipped: Matrix, driver: str, branch: int, served: str) -> None
 
 @pytest.mark.parametrize("driver", ["375.26", "430.40", "545", "620.1", "999.0"])
 def test_a_driver_outside_the_known_branches_is_unknown(shipped: Matrix, driver: str) -> None:
-    version = versions.parse(driver)
+    version = versions.parse_version(driver)
     assert version is not None
     row = shipped.driver(version)
     assert row is None or row.branch == version.major
@@ -261,9 +261,9 @@ def test_other_names_are_unknown(shipped: Matrix, typed: str) -> None:
 
 
 def test_near_names_of_a_miss(shipped: Matrix) -> None:
-    assert shipped.gpus_like("GTX 1081 Ti")[0] == "NVIDIA GeForce GTX 1080 Ti"
-    assert len(shipped.gpus_like("rtx 4099")) == 4
-    assert shipped.gpus_like("zzzz") == ()
+    assert shipped.similar_gpu_names("GTX 1081 Ti")[0] == "NVIDIA GeForce GTX 1080 Ti"
+    assert len(shipped.similar_gpu_names("rtx 4099")) == 4
+    assert shipped.similar_gpu_names("zzzz") == ()
 
 
 def test_every_gpu_is_found_by_its_own_name_and_aliases(shipped: Matrix) -> None:

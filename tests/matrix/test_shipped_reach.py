@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.matrix import Matrix
-from gpudoctor.matrix.tables import RELEASES, WHEELS
+from gpudoctor.matrix.tables import RELEASE_TABLES, WHEEL_TABLES
 from tests.shipped import shared_matrix
 
 
@@ -15,14 +15,14 @@ def shipped() -> Matrix:
 
 
 def test_tensorflow_wheels_with_nvidia_packages_list_the_unreachable_ones(shipped: Matrix) -> None:
-    for row in shipped.rows(RELEASES["tensorflow"]):
+    for row in shipped.rows(RELEASE_TABLES["tensorflow"]):
         requires = any(text.startswith("nvidia-") for text in row.requires)
         told = requires and row.accelerator == "cuda" and row.platform.startswith("linux_")
         assert (row.unreachable is not None) == told, row
 
 
 def test_other_wheels_leave_it_blank(shipped: Matrix) -> None:
-    assert {row.unreachable for table in WHEELS if table.name != "tensorflow" for row in shipped.rows(table)} == {None}
+    assert {row.unreachable for table in WHEEL_TABLES if table.name != "tensorflow" for row in shipped.rows(table)} == {None}
 
 
 @pytest.mark.parametrize(

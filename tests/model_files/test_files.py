@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.errors import UsageError
-from gpudoctor.fit.counted import Sample
-from gpudoctor.fit.presets import model
+from gpudoctor.fit.counted_models import SampleSize
+from gpudoctor.fit.presets import model_of_name
 from gpudoctor.model_files import read_model
-from gpudoctor.model_files.configuration import of_config
-from gpudoctor.model_files.keras import of_keras
+from gpudoctor.model_files.configuration import network_of_configuration
+from gpudoctor.model_files.keras import model_of_keras
 
 LLAMA = {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "intermediate_size": 11008, "vocab_size": 32000}
 QWEN = {"num_key_value_heads": 2, "hidden_size": 896, "num_hidden_layers": 24, "num_attention_heads": 14, "intermediate_size": 4864}
@@ -46,14 +46,14 @@ VALUES = st.recursive(
 
 @pytest.mark.parametrize(("config", "parameters"), CONFIGS, ids=[str(config["model_type"]) for config, _ in CONFIGS])
 def test_a_configuration_has_the_published_number_model(config: dict[str, Any], parameters: int) -> None:
-    assert of_config("config.json", config).model("config.json", Sample()).parameters == parameters
+    assert network_of_configuration("config.json", config).model("config.json", SampleSize()).parameters == parameters
 
 
 @pytest.mark.parametrize("other", [None, "relu"])
 def test_a_field_has_its_own_name_before_another_and_null_is_not_stated(other: str | None) -> None:
     fields = {"model_type": "gemma", "hidden_act": "gelu", **LLAMA}
     for stated in ({**fields, "hidden_activation": other}, {"hidden_activation": other, **fields}):
-        assert of_config("config.json", stated).rows == of_config("config.json", fields).rows
+        assert network_of_configuration("config.json", stated).rows == network_of_configuration("config.json", fields).rows
 
 
 @settings(deadline=None, max_examples=50)
@@ -61,7 +61,7 @@ def test_a_field_has_its_own_name_before_another_and_null_is_not_stated(other: s
 def test_a_garbled_configuration_is_counted_or_one_sentence(fields: dict[str, Any]) -> None:
     for config, _ in CONFIGS:
         with suppress(UsageError):
-            assert of_config("config.json", {**config, **fields}).model("config.json", Sample()).parameters >= 0
+            assert network_of_configuration("config.json", {**config, **fields}).model("config.json", SampleSize()).parameters >= 0
 
 
 def safetensors(file: Path, tensors: dict[str, list[int]]) -> Path:
@@ -99,22 +99,22 @@ TENSOR = {"dtype": "BF16", "shape": [4, 3], "data_offsets": [0, 24]}
 def test_data_that_is_not_where_the_header_says_is_one_sentence(tmp_path: Path, other: dict[str, Any], data: bytes, said: str) -> None:
     file = written(tmp_path / "model.safetensors", {"w": TENSOR, "v": other}, data)
     with pytest.raises(UsageError, match=re.escape(f"model.safetensors {said}")):
-        read_model(str(file), Sample())
+        read_model(str(file), SampleSize())
 
 
 @pytest.mark.parametrize("data", [b"", b"x" * 27])
 def test_a_header_is_counted_with_and_without_its_data(tmp_path: Path, data: bytes) -> None:
     packed = {"dtype": "F4", "shape": [5], "data_offsets": [24, 27]}
     file = written(tmp_path / "model.safetensors", {"__metadata__": {"format": "pt"}, "w": TENSOR, "v": packed}, data)
-    assert read_model(str(file), Sample()).parameters == 12 + 5
+    assert read_model(str(file), SampleSize()).parameters == 12 + 5
 
 
 def test_the_header_of_a_safetensors_file_has_parameters_and_no_activations(tmp_path: Path) -> None:
     file = safetensors(tmp_path / "model.safetensors", {"layers.0.weight": [128, 784], "layers.0.bias": [128], "bn.running_mean": [128]})
-    found = read_model(str(file), Sample())
+    found = read_model(str(file), SampleSize())
     assert (found.parameters, found.buffers, found.full) == (128 * 784 + 128, 4 * 128, None)
     (tmp_path / "config.json").write_text(json.dumps(CONFIGS[0][0]))
-    assert read_model(str(file), Sample()).full is not None
+    assert read_model(str(file), SampleSize()).full is not None
 
 
 @pytest.mark.parametrize(
@@ -138,14 +138,14 @@ def test_the_header_of_a_safetensors_file_has_parameters_and_no_activations(tmp_
 def test_a_file_that_cannot_be_read_is_one_sentence(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(UsageError, match=name.split(".", maxsplit=1)[0]):
-        read_model(str(tmp_path / name), Sample())
+        read_model(str(tmp_path / name), SampleSize())
 
 
 def test_a_keras_archive_that_expands_without_end_is_cut(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "model.keras", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("config.json", b" " * (101 << 20))
     with pytest.raises(UsageError, match=r"model\.keras"):
-        read_model(str(tmp_path / "model.keras"), Sample())
+        read_model(str(tmp_path / "model.keras"), SampleSize())
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_a_keras_archive_that_expands_without_end_is_cut(tmp_path: Path) -> None
 def test_what_a_configuration_has_that_is_not_counted_is_refused(fields: dict[str, Any], said: str) -> None:
     stated = {name: value for name, value in {"model_type": "llama", **LLAMA, **fields}.items() if value is not None}
     with pytest.raises(UsageError, match=re.escape(said)):
-        of_config("config.json", stated)
+        network_of_configuration("config.json", stated)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_what_a_configuration_has_that_is_not_counted_is_refused(fields: dict[st
     ],
 )
 def test_what_a_configuration_states_beside_what_is_counted_is_said(fields: dict[str, Any], said: tuple[str, ...]) -> None:
-    found = of_config("config.json", {"model_type": "llama", **LLAMA, **fields}).model("config.json", Sample())
+    found = network_of_configuration("config.json", {"model_type": "llama", **LLAMA, **fields}).model("config.json", SampleSize())
     assert len(found.assumptions) == len(said)
     assert all(part in sentence for part, sentence in zip(said, found.assumptions, strict=True))
 
@@ -189,17 +189,17 @@ def test_the_files_of_a_model_are_counted_together(tmp_path: Path) -> None:
         safetensors(tmp_path / part, tensors)
     index = tmp_path / "model.safetensors.index.json"
     with pytest.raises(UsageError, match=r"whose model\.safetensors\.index\.json is not there; name its config\.json"):
-        read_model(str(tmp_path / min(parts)), Sample())
+        read_model(str(tmp_path / min(parts)), SampleSize())
     index.write_text(json.dumps({"weight_map": {tensor: part for part, tensors in parts.items() for tensor in tensors}}))
     for named in (index, tmp_path / min(parts)):
-        assert read_model(str(named), Sample()).parameters == 64
+        assert read_model(str(named), SampleSize()).parameters == 64
     (tmp_path / max(parts)).unlink()
     with pytest.raises(UsageError, match=f"whose {max(parts)} is not there"):
-        read_model(str(index), Sample())
+        read_model(str(index), SampleSize())
     for content in ("[]", "{}", '{"weight_map": 3}', '{"weight_map": {"a": 3}}'):
         index.write_text(content)
         with pytest.raises(UsageError, match="model"):
-            read_model(str(index), Sample())
+            read_model(str(index), SampleSize())
 
 
 @pytest.mark.parametrize(("kind", "parameters"), [("F8_E4M3", 4096), ("BF16", 4096), ("U8", None), ("I32", None)])
@@ -211,18 +211,18 @@ def test_packed_weights_have_no_number_model(tmp_path: Path, kind: str, paramete
     }
     file = written(tmp_path / "model.safetensors", header)
     if parameters:
-        assert read_model(str(file), Sample()).parameters == parameters
+        assert read_model(str(file), SampleSize()).parameters == parameters
         return
     with pytest.raises(UsageError, match=f"quantised weights .{kind}"):
-        read_model(str(file), Sample())
+        read_model(str(file), SampleSize())
     (tmp_path / "config.json").write_text(json.dumps(CONFIGS[0][0]))
-    assert read_model(str(file), Sample()).parameters == CONFIGS[0][1]
+    assert read_model(str(file), SampleSize()).parameters == CONFIGS[0][1]
 
 
 def test_weights_beside_a_configuration_of_an_unknown_kind_are_counted_alone(tmp_path: Path) -> None:
     file = safetensors(tmp_path / "model.safetensors", {"layers.0.weight": [128, 784]})
     (tmp_path / "config.json").write_text('{"model_type": "mamba"}')
-    found = read_model(str(file), Sample())
+    found = read_model(str(file), SampleSize())
     assert (found.parameters, found.full) == (128 * 784, None)
     assert "is of kind 'mamba'" in found.assumptions[0]
 
@@ -237,7 +237,7 @@ def test_a_keras_archive_that_is_damaged_anywhere_is_read_or_refused(tmp_path: P
         for damaged in (whole[:place] + b"\xff" + whole[place + 1 :], whole[:place] + whole[place + 1 :], whole[:place]):
             file.write_bytes(damaged)
             try:
-                read_model(str(file), Sample())
+                read_model(str(file), SampleSize())
             except UsageError as error:
                 refused += str(error).startswith("model.keras")
     assert refused > 60
@@ -247,7 +247,7 @@ def test_a_keras_archive_that_is_damaged_anywhere_is_read_or_refused(tmp_path: P
 def test_a_keras_file_has_the_parameters_that_keras_counts(tmp_path: Path, name: str, trainable: int) -> None:
     with zipfile.ZipFile(tmp_path / "model.keras", "w") as archive:
         archive.write(Path(__file__).parent / "keras" / f"{name}.json", "config.json")
-    found = read_model(str(tmp_path / "model.keras"), Sample())
+    found = read_model(str(tmp_path / "model.keras"), SampleSize())
     assert found.parameters == trainable
     assert found.full
     assert found.full.kept.per_sample > 0
@@ -256,7 +256,7 @@ def test_a_keras_file_has_the_parameters_that_keras_counts(tmp_path: Path, name:
 def test_a_layer_that_is_not_counted_is_named() -> None:
     layers = [{"class_name": "InputLayer", "config": {"batch_shape": [None, 4, 4]}}, {"class_name": "LSTM", "config": {}}]
     with pytest.raises(UsageError, match="LSTM"):
-        of_keras("model.keras", {"config": {"layers": layers}}, Sample())
+        model_of_keras("model.keras", {"config": {"layers": layers}}, SampleSize())
 
 
 @pytest.mark.parametrize(
@@ -275,24 +275,24 @@ def test_a_layer_that_is_not_counted_is_named() -> None:
 )
 def test_sizes_that_no_model_has_are_one_sentence(text: str) -> None:
     with pytest.raises(UsageError):
-        model(text, Sample())
+        model_of_name(text, SampleSize())
 
 
 @settings(deadline=None, max_examples=50)
 @given(st.integers(min_value=10**6, max_value=10**13))
 def test_any_number_of_parameters_is_taken_exactly(count: int) -> None:
-    found = model(f"params={count}", Sample())
+    found = model_of_name(f"params={count}", SampleSize())
     assert (found.parameters, found.trainable) == (count, count)
 
 
 def test_a_configuration_that_states_no_length_takes_any() -> None:
     shape = {"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 99}
-    assert of_config("config.json", shape).model("config.json", Sample(tokens=5000)).sample == "5000 tokens"
+    assert network_of_configuration("config.json", shape).model("config.json", SampleSize(tokens=5000)).sample == "5000 tokens"
     with pytest.raises(UsageError, match="at most 4096 tokens"):
-        of_config("config.json", {**shape, "max_position_embeddings": 4096}).model("config.json", Sample(tokens=5000))
+        network_of_configuration("config.json", {**shape, "max_position_embeddings": 4096}).model("config.json", SampleSize(tokens=5000))
 
 
 def test_weights_that_are_no_weights_are_refused(tmp_path: Path) -> None:
     for header in ({}, {"a": 3}, {"a": {"shape": [-1], "dtype": "F32"}}, {"a": {"shape": "x", "dtype": "F32"}}):
         with pytest.raises(UsageError):
-            read_model(str(written(tmp_path / "model.safetensors", header)), Sample())
+            read_model(str(written(tmp_path / "model.safetensors", header)), SampleSize())

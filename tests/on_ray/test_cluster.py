@@ -25,10 +25,10 @@ PATIENCE = 300.0
 ALL_REDUCE = """
 import json, sys
 from gpudoctor.on_ray.all_reduce import AllReduces
-from gpudoctor.on_ray.cluster import connected
+from gpudoctor.on_ray.cluster import connected_cluster
 
 address, python, *groups = sys.argv[1:]
-with connected(address, {}) as cluster:
+with connected_cluster(address, {}) as cluster:
     run = AllReduces(cluster, {node.name: node for node in cluster.nodes()}, python, stall=60.0)
     trials = run([tuple(group.split(",")) for group in groups])
 print(json.dumps([[trial.trouble, trial.rate] for trial in trials]))

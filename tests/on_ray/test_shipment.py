@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.on_ray import task
-from gpudoctor.on_ray.shipment import shipment
+from gpudoctor.on_ray.shipment import shipment_archive
 
 
 @pytest.fixture(scope="module")
 def shipped() -> bytes:
-    return shipment()
+    return shipment_archive()
 
 
 def test_gpudoctor_runs_from_the_shipment_alone(shipped: bytes, tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def _leaves_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_a_task_returns_what_gpudoctor_wrote(tmp_path: Path) -> None:
     script = "import sys; print(sys.argv[2:]); print('why', file=sys.stderr); sys.exit(3)"
-    code, output, errors = task.run(fake(script), "module", ("--python", "{python}"), 30)
+    code, output, errors = task.run_shipped(fake(script), "module", ("--python", "{python}"), 30)
     assert (code, errors) == (3, b"why\n")
     assert output.decode() == f"{['module', '--python', sys.executable]}\n"
     assert list(tmp_path.iterdir()) == []
@@ -61,17 +61,17 @@ def test_a_task_returns_what_gpudoctor_wrote(tmp_path: Path) -> None:
 
 def test_a_task_that_is_late_returns_what_was_found_until_then(tmp_path: Path) -> None:
     script = "import signal, sys, time\nsignal.signal(15, lambda *_: (print('partial'), sys.exit(143)))\nprint('started', flush=True)\ntime.sleep(60)"
-    code, output, _ = task.run(fake(script), "module", (), 2)
+    code, output, _ = task.run_shipped(fake(script), "module", (), 2)
     assert (code, output) == (143, b"started\npartial\n")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_task_whose_gpudoctor_hangs_ends_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(task, "GRACE", 0.5)
+    monkeypatch.setattr(task, "GRACE_SECONDS", 0.5)
     script = "import signal, time\nsignal.signal(15, signal.SIG_IGN)\ntime.sleep(60)"
     began = time.monotonic()
     with pytest.raises(subprocess.TimeoutExpired):
-        task.run(fake(script), "module", (), 1)
+        task.run_shipped(fake(script), "module", (), 1)
     assert time.monotonic() - began < 30
     assert list(tmp_path.iterdir()) == []
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Literal
 
-from gpudoctor.matrix.tables import WHEELS
+from gpudoctor.matrix.tables import WHEEL_TABLES
 from gpudoctor.plan import Combination
 from tests.shipped import shared_matrix
 
@@ -51,7 +51,7 @@ def drawn(count: int, seed: int) -> Iterator[Combination]:
 
 def _releases() -> dict[str, list[str]]:
     found: dict[str, list[str]] = defaultdict(list)
-    for table in WHEELS:
+    for table in WHEEL_TABLES:
         for row in MATRIX.rows(table):
             found[row.distribution].append(str(row.release))
     return {**found, "numpy": ["1.26.4", "2.3.4"]}

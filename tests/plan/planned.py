@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive.specifiers import Requirement, requirement, satisfies
+from gpudoctor.derive.specifiers import Requirement, parse_requirement, satisfies
 from gpudoctor.matrix.tables import TORCH_BUILDS
 from gpudoctor.plan import Combination
-from gpudoctor.plan.machine import Machine, machine
-from gpudoctor.plan.propose import Question, propose
+from gpudoctor.plan.assumed_machine import AssumedMachine, assumed_machine
+from gpudoctor.plan.proposal import PlanQuestion, proposed_plan
 from gpudoctor.report.plan import Plan
 from tests.shipped import shared_matrix
 
@@ -40,19 +40,19 @@ def combination(gpu: str, driver: str, *requirements: str, python: str | None = 
     return Combination(requirements=requirements, gpus=(gpu,) if gpu else (), driver=driver or None, arch=arch, python=python)
 
 
-def assumed(gpu: str, driver: str) -> Machine:
+def assumed(gpu: str, driver: str) -> AssumedMachine:
     """The machine with this GPU and driver."""
-    return machine(combination(gpu, driver, "torch"), MATRIX)
+    return assumed_machine(combination(gpu, driver, "torch"), MATRIX)
 
 
-def asked(gpu: str, driver: str, *requirements: str, python: str = "", preferred: str = "") -> Question:
+def asked(gpu: str, driver: str, *requirements: str, python: str = "", preferred: str = "") -> PlanQuestion:
     """What to plan for this machine."""
-    return Question(requirements=requirements, machine=assumed(gpu, driver), python=python, preferred=preferred)
+    return PlanQuestion(requirements=requirements, machine=assumed(gpu, driver), python=python, preferred=preferred)
 
 
 def planned(gpu: str, driver: str, *requirements: str, python: str = "", preferred: str = "") -> Plan:
     """The plan for this machine from the tables."""
-    return propose(asked(gpu, driver, *requirements, python=python, preferred=preferred), MATRIX).plan
+    return proposed_plan(asked(gpu, driver, *requirements, python=python, preferred=preferred), MATRIX).plan
 
 
 def pins(plan: Plan) -> list[str]:
@@ -65,7 +65,7 @@ def every_build(asked: str, gpu: str, python: str = "") -> Iterator[tuple[tuple[
 
     No candidate of the plan is trusted.
     """
-    wanted = requirement(asked)
+    wanted = parse_requirement(asked)
     assert wanted is not None
     platform = "linux_aarch64" if gpu == "GB10" else "linux_x86_64"
     for row in MATRIX.releases(wanted.name, platform):

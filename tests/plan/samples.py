@@ -8,7 +8,7 @@ from gpudoctor.findings import Diagnosis, Policy
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.matrix.rows import CudnnRelease
 from gpudoctor.matrix.table import Row, Table
-from gpudoctor.plan import Combination, examine
+from gpudoctor.plan import Combination, check_combination
 from tests.matrix.samples import release, version
 
 NOW = "2026-11-21T00:00:00Z"
@@ -38,4 +38,4 @@ def vision(text: str, *requires: str, **fields: Any) -> FrameworkRelease:
 
 def checked(*requirements: str, **fields: Any) -> Diagnosis:
     """The diagnosis of a combination with the shipped tables."""
-    return examine(Combination(requirements=requirements, **fields), Policy(level=None)).diagnosis
+    return check_combination(Combination(requirements=requirements, **fields), Policy(level=None)).diagnosis

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.derive.gpu_code import COMPILED_WHERE_IT_RUNS
+from gpudoctor.derive.gpu_code import RUNTIME_COMPILED_PREFIXES
 from gpudoctor.findings import Verdict
 from gpudoctor.matrix import FrameworkRelease
-from gpudoctor.matrix.tables import OTHERS
+from gpudoctor.matrix.tables import OTHER_RELEASES
 from tests.plan.samples import checked, tables, torch
-from tests.plan.test_packages import taken
+from tests.plan.test_package_selection import taken
 from tests.shipped import shared_matrix
 
 OLD, NEW = "535.104.05", "580.65.06"
@@ -19,9 +19,9 @@ def unknown_builds() -> list[FrameworkRelease]:
     """The newest such release of each package and platform: its GPU code is unknown, or no rule reads such builds."""
     rows = [
         row
-        for row in shared_matrix().rows(OTHERS)
+        for row in shared_matrix().rows(OTHER_RELEASES)
         if row.accelerator in {"sdist", "opencl"}
-        or (row.accelerator == "cuda" and row.sass is None and not row.distribution.startswith(COMPILED_WHERE_IT_RUNS))
+        or (row.accelerator == "cuda" and row.sass is None and not row.distribution.startswith(RUNTIME_COMPILED_PREFIXES))
     ]
     return list(
         {(row.distribution, row.platform): row for row in rows if row.platform in {"linux_x86_64", "linux_aarch64", "any"}}.values()

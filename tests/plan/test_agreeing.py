@@ -11,12 +11,12 @@ from gpudoctor.derive.specifiers import of_beside
 from gpudoctor.findings import Policy, Verdict
 from gpudoctor.matrix.rows import Withdrawn
 from gpudoctor.matrix.tables import YANKED
-from gpudoctor.plan import examine
+from gpudoctor.plan import check_combination
 from gpudoctor.plan.model import Combination
 from gpudoctor.snapshot import Packages
 from tests.matrix.samples import release
 from tests.plan.samples import tables, torch
-from tests.plan.test_packages import supposed, taken
+from tests.plan.test_package_selection import supposed, taken
 from tests.shipped import shared_matrix
 
 WITHDRAWN: tuple[Withdrawn, ...] = shared_matrix().rows(YANKED)
@@ -35,7 +35,7 @@ def clashing(*requirements: str, python: str) -> list[str]:
     snapshot = supposed(shared_matrix(), *requirements, python=python)
     assert isinstance(snapshot.packages, Packages)
     stack = Stack(snapshot, snapshot.packages, shared_matrix())
-    demands = [demand for clash in stack.contradictions for demand in clash.demands] + [broken.demand for broken in stack.violations]
+    demands = [demand for clash in stack.requirement_clashes for demand in clash.demands] + [broken.demand for broken in stack.violations]
     return [demand.text for demand in demands if not of_beside(demand.requirement.marker)]
 
 
@@ -68,7 +68,9 @@ def test_where_no_releases_agree_the_newest_stay() -> None:
     "others", [("tf-keras",), ("tensorflow-hub",), ("tensorflow-probability", "tf-keras"), ("tensorflow-text",)], ids=" ".join
 )
 def test_tensorflow_addons_leads_to_one_environment_with_everything(others: tuple[str, ...]) -> None:
-    found = examine(Combination(requirements=("tensorflow-addons", *others), python="3.11"), Policy(level=None), fixes=True).diagnosis
+    found = check_combination(
+        Combination(requirements=("tensorflow-addons", *others), python="3.11"), Policy(level=None), fixes=True
+    ).diagnosis
     installs = [text for finding in found.findings[:1] for fix in finding.fixes[:1] for text in fix.installs]
     assert found.verdict is Verdict.BROKEN
     assert {text.partition("==")[0].partition("[")[0] for text in installs} >= {"tensorflow"}
@@ -77,7 +79,7 @@ def test_tensorflow_addons_leads_to_one_environment_with_everything(others: tupl
 
 @pytest.mark.parametrize(("open_", "pinned"), [("tf-keras", "tf-keras==2.15."), ("tensorflow-text", "tensorflow-text==2.15.")])
 def test_a_fix_installs_the_other_releases_of_what_was_left_open_too(open_: str, pinned: str) -> None:
-    found = examine(
+    found = check_combination(
         Combination(requirements=("tensorflow-addons", "tensorflow", open_), python="3.10"), Policy(level=None), fixes=True
     ).diagnosis
     assert any(text.startswith(pinned) for text in found.findings[0].fixes[0].installs)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.derive.specifiers import Requirement
-from gpudoctor.matrix.tables import OTHERS
+from gpudoctor.matrix.tables import OTHER_RELEASES
 from gpudoctor.plan import extras
 from gpudoctor.plan.candidates import candidates
-from gpudoctor.plan.propose import propose
+from gpudoctor.plan.proposal import proposed_plan
 from tests.plan.planned import MATRIX, asked, pins, planned
 from tests.seams.every import every
 
@@ -31,7 +31,7 @@ def test_a_plan_asks_for_the_extras_without_which_a_package_does_not_compute(gpu
     assert pins(planned(gpu, driver, wanted))[0] == pin
 
 
-@every("name", sorted({row.distribution for row in MATRIX.rows(OTHERS)}))
+@every("name", sorted({row.distribution for row in MATRIX.rows(OTHER_RELEASES)}))
 def test_each_release_has_the_extras_that_a_plan_asks_for(name: str) -> None:
     rows = {str(row.release): row for row in MATRIX.releases(name, "linux_x86_64")}
     for candidate in candidates(MATRIX, Requirement(name, name, (), "", ""), "linux_x86_64", gpu=True):
@@ -39,13 +39,13 @@ def test_each_release_has_the_extras_that_a_plan_asks_for(name: str) -> None:
 
 
 def test_an_extra_reaches_those_that_it_includes() -> None:
-    row = next(row for row in MATRIX.rows(OTHERS, "sglang") if str(row.release) == "0.5.2")
-    assert {"all", "srt", "runtime-common"} <= {*extras.reached(row, ("all",))}
+    row = next(row for row in MATRIX.rows(OTHER_RELEASES, "sglang") if str(row.release) == "0.5.2")
+    assert {"all", "srt", "runtime-common"} <= {*extras.with_included_extras(row, ("all",))}
 
 
 @pytest.mark.parametrize("gpu", ["GTX 1080", "T4", "L4", "RTX 5090"])
 @pytest.mark.parametrize("wanted", ["sglang", "vllm", "transformer-engine[pytorch] torch", "jax[cuda12] numpy<2", "deepspeed torch"])
 def test_a_search_checks_few_sets(gpu: str, wanted: str) -> None:
     driver = "570.124.06" if gpu == "RTX 5090" else OLD
-    search = propose(asked(gpu, driver, *wanted.split()), MATRIX).search
-    assert search.checked < 120
+    search = proposed_plan(asked(gpu, driver, *wanted.split()), MATRIX).search
+    assert search.checked_sets < 120

@@ -9,7 +9,7 @@ import pytest
 from gpudoctor.errors import UsageError
 from gpudoctor.examination import Examination
 from gpudoctor.findings import Policy, Verdict
-from gpudoctor.plan import Combination, examine
+from gpudoctor.plan import Combination, check_combination
 from gpudoctor.requirement_files.reading import read_requirement_files
 from gpudoctor.snapshot import Framework, Missing, Snapshot, Supposed
 
@@ -19,7 +19,7 @@ WHEELS = "https://download.pytorch.org/whl"
 
 def checked(folder: Path, name: str, text: str, machine: Combination = T4) -> Examination:
     (folder / name).write_text(text)
-    return examine(machine, Policy(level=None), asked=read_requirement_files([str(folder / name)]))
+    return check_combination(machine, Policy(level=None), asked=read_requirement_files([str(folder / name)]))
 
 
 def versions(found: Examination) -> dict[str, str]:
@@ -336,7 +336,7 @@ def test_the_python_that_is_assumed_is_one_that_the_file_allows(tmp_path: Path) 
 def test_a_fix_stays_within_the_pythons_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(PROJECTS["pyproject.toml"].format(">=3.12"))
     asked = read_requirement_files([str(tmp_path / "pyproject.toml")])
-    found = examine(T4, Policy(level=None), asked=asked, fixes=True)
+    found = check_combination(T4, Policy(level=None), asked=asked, fixes=True)
     assert found.diagnosis.root_causes[0].fixes[0].python == "3.12"
 
 

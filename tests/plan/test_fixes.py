@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 from gpudoctor.derive import specifiers
-from gpudoctor.derive.same_package import owners
+from gpudoctor.derive.same_package import distributions_sharing_package
 from gpudoctor.findings import Diagnosis, Finding, Fix, Policy, Severity, SubjectKind, Verdict
 from gpudoctor.findings.actions import Action
-from gpudoctor.plan import Combination, examine
-from gpudoctor.plan.applied import applied, ways
-from gpudoctor.plan.checker import POLICY, Checker
-from gpudoctor.plan.machine import machine
-from gpudoctor.plan.repair import error_left
-from gpudoctor.plan.this_machine import examined, python_of
+from gpudoctor.plan import Combination, check_combination
+from gpudoctor.plan.applied_fixes import combination_after, ways_to_fix
+from gpudoctor.plan.assumed_machine import assumed_machine
+from gpudoctor.plan.checker import ASSUMED_POLICY, Checker
+from gpudoctor.plan.examined_machine import examined_machine, python_of_snapshot
+from gpudoctor.plan.repair import first_error_cause
 from tests.machines import store
 from tests.machines.diagnoses import diagnosis
 from tests.plan.drawn import drawn
@@ -44,7 +44,7 @@ FAULTY = (
 
 def first_error(found: Diagnosis) -> Finding:
     """The first root cause of a broken diagnosis."""
-    error = error_left(found)
+    error = first_error_cause(found)
     assert error is not None
     return error
 
@@ -62,9 +62,9 @@ def installs(found: Diagnosis) -> Iterator[Fix]:
 def test_of_a_recorded_machine(name: str) -> None:
     snapshot = store.recorded(name)
     for fix in installs(diagnosis(name)):
-        found = Checker(examined(snapshot, MATRIX), MATRIX)(fix.installs, fix.python or python_of(snapshot))
+        found = Checker(examined_machine(snapshot, MATRIX), MATRIX)(fix.installs, fix.python or python_of_snapshot(snapshot))
         assert not found.refused, (fix, found.refused)
-        installed = {requirement.name for requirement in map(specifiers.requirement, fix.installs) if requirement is not None}
+        installed = {requirement.name for requirement in map(specifiers.parse_requirement, fix.installs) if requirement is not None}
         others = [
             finding for finding in found.findings if finding.subject.kind is SubjectKind.FRAMEWORK and finding.subject.key not in installed
         ]
@@ -74,10 +74,10 @@ def test_of_a_recorded_machine(name: str) -> None:
 
 @pytest.mark.parametrize(("gpu", "driver"), EXPECTED)
 def test_of_an_assumed_machine(gpu: str, driver: str) -> None:
-    checker = Checker(machine(combination(gpu, driver, "torch"), MATRIX), MATRIX)
+    checker = Checker(assumed_machine(combination(gpu, driver, "torch"), MATRIX), MATRIX)
     tried = 0
     for requirement in FAULTY if gpu != "none" else ():
-        for fix in installs(examine(combination(gpu, driver, requirement, python="3.11"), POLICY).diagnosis):
+        for fix in installs(check_combination(combination(gpu, driver, requirement, python="3.11"), ASSUMED_POLICY).diagnosis):
             found = checker(fix.installs, fix.python or "3.11")
             assert found.verdict is not Verdict.BROKEN, (fix, found.why)
             tried += 1
@@ -118,17 +118,17 @@ UNFIXED = [
 """Where the fix is no release that the tables can check: an environment for each framework, NVIDIA's build for a Jetson."""
 
 
-def after(combination: Combination, finding: Finding, policy: Policy = POLICY) -> Diagnosis | None:
+def after(combination: Combination, finding: Finding, policy: Policy = ASSUMED_POLICY) -> Diagnosis | None:
     """The diagnosis after a finding's fix; None if that is only a sentence."""
-    changed = applied(combination, next(iter(ways(finding.fixes)), ()))
-    return None if changed == combination else examine(changed, policy).diagnosis
+    changed = combination_after(combination, next(iter(ways_to_fix(finding.fixes)), ()))
+    return None if changed == combination else check_combination(changed, policy).diagnosis
 
 
 def test_after_the_first_fix_of_compat_nothing_is_broken() -> None:
     """Only where no change is known may an error remain, and the report has named it."""
     cured = left = 0
     for asked in (*LED_ASTRAY, *drawn(44, seed=15)):
-        found = examine(asked, POLICY, fixes=True).diagnosis
+        found = check_combination(asked, ASSUMED_POLICY, fixes=True).diagnosis
         if found.verdict is not Verdict.BROKEN:
             continue
         first = first_error(found)
@@ -138,10 +138,10 @@ def test_after_the_first_fix_of_compat_nothing_is_broken() -> None:
         assert works or asked not in LED_ASTRAY, asked
         assert then is None or is_no_worse(found, then, first), (asked, first.fixes)
         assert works or then is None or not errors(then) - (errors(found) - Counter([first.code])), (asked, first.fixes)
-        steps = next(iter(ways(first.fixes)), ())
+        steps = next(iter(ways_to_fix(first.fixes)), ())
         for step in steps if works and len(steps) > 1 else ():
-            rest = applied(asked, [other for other in steps if other is not step])
-            assert examine(rest, POLICY).diagnosis.verdict is Verdict.BROKEN, (asked, step, "is not needed")
+            rest = combination_after(asked, [other for other in steps if other is not step])
+            assert check_combination(rest, ASSUMED_POLICY).diagnosis.verdict is Verdict.BROKEN, (asked, step, "is not needed")
     assert cured > 4 * left, (cured, left)
 
 
@@ -163,7 +163,7 @@ def overwriting(found: Diagnosis) -> list[str]:
 
 @pytest.mark.parametrize("asked", UNFIXED, ids=lambda one: " ".join(one.requirements))
 def test_what_cannot_be_checked_is_no_fix_where_another_way_is_known(asked: Combination) -> None:
-    steps = ways(first_error(examine(asked, POLICY, fixes=True).diagnosis).fixes)
+    steps = ways_to_fix(first_error(check_combination(asked, ASSUMED_POLICY, fixes=True).diagnosis).fixes)
     assert [fix.installs for fix in steps[0]] == [()] * len(steps[0])
     assert re.search(r"NVIDIA's build|its own environment", steps[0][-1].title)
 
@@ -182,7 +182,7 @@ NEAREST = [
 @pytest.mark.parametrize(("requirements", "stated", "expected"), NEAREST)
 def test_the_smallest_change_comes_first(requirements: tuple[str, ...], stated: dict[str, Any], expected: str) -> None:
     asked = Combination(requirements=requirements, **stated)
-    steps = ways(first_error(examine(asked, POLICY, fixes=True).diagnosis).fixes)[0]
+    steps = ways_to_fix(first_error(check_combination(asked, ASSUMED_POLICY, fixes=True).diagnosis).fixes)[0]
     assert [(fix.installs, fix.python) for fix in steps] == [((expected,), "")]
 
 
@@ -195,7 +195,7 @@ TRIED = 60
 def test_the_first_fix_of_a_question_turns_its_answer(question: dict[str, str]) -> None:
     """A fix that changes nothing says so: another GPU, NVIDIA's build for a Jetson, a container."""
     combination, policy = combination_of(question), Policy(level=None)
-    first = first_error(examine(combination, policy, fixes=True).diagnosis)
+    first = first_error(check_combination(combination, policy, fixes=True).diagnosis)
     then = after(combination, first, policy)
     assert then is None or then.verdict is not Verdict.BROKEN, (first.name, first.fixes)
     nothing = re.compile(r"^Use |NVIDIA's build|^Leave a package out")
@@ -212,7 +212,7 @@ UNGENTLE = [
 
 @every("combination", [*UNGENTLE, *drawn(25, seed=18)])
 def test_after_the_fix_of_a_warning_it_is_gone_and_nothing_new_is_broken(combination: Combination) -> None:
-    found = examine(combination, POLICY, fixes=True).diagnosis
+    found = check_combination(combination, ASSUMED_POLICY, fixes=True).diagnosis
     for finding in found.root_causes:
         then = after(combination, finding) if finding.severity is Severity.WARNING else None
         if then is not None:
@@ -222,14 +222,14 @@ def test_after_the_fix_of_a_warning_it_is_gone_and_nothing_new_is_broken(combina
 
 def test_a_driver_that_works_is_kept_where_other_releases_agree() -> None:
     asked = Combination(requirements=("torch==2.4.1", "tensorflow[and-cuda]==2.21.0"), gpus=("RTX 3090",), driver="550.54.14")
-    steps = ways(first_error(examine(asked, POLICY, fixes=True).diagnosis).fixes)[0]
+    steps = ways_to_fix(first_error(check_combination(asked, ASSUMED_POLICY, fixes=True).diagnosis).fixes)[0]
     assert [fix.driver for fix in steps] == [""]
 
 
 def test_no_other_fix_of_compat_leads_to_an_error_that_was_not_named() -> None:
     tried = 0
     for asked in drawn(25, seed=16):
-        found = examine(asked, POLICY, fixes=True).diagnosis
+        found = check_combination(asked, ASSUMED_POLICY, fixes=True).diagnosis
         for finding in found.root_causes if found.verdict is Verdict.BROKEN else ():
             then = after(asked, finding)
             if then is not None:
@@ -264,7 +264,7 @@ def sampled() -> list[tuple[str, str, str, str]]:
 def test_no_fix_says_that_nothing_works_where_the_planner_finds_a_release() -> None:
     claims = 0
     for gpu, driver, requirement, python in (*CORRECTED, *sampled()):
-        roots = examine(combination(gpu, driver, requirement, python=python), POLICY).diagnosis.root_causes
+        roots = check_combination(combination(gpu, driver, requirement, python=python), ASSUMED_POLICY).diagnosis.root_causes
         titles = [fix.title for finding in roots for fix in finding.fixes if _NOTHING_WORKS.search(fix.title)]
         if not titles:
             continue
@@ -285,8 +285,8 @@ WINDOWS = ("tensorflow==2.15.0", "tensorflow==2.18.0", "jax[cuda12]==0.5.3", "ja
 @pytest.mark.parametrize("requirement", WINDOWS)
 def test_what_follows_wsl_is_for_a_shell_of_linux(requirement: str) -> None:
     asked = Combination(requirements=(requirement,), gpus=("RTX 4090",), driver="560.94", python="3.11", os="windows")
-    found = examine(asked, POLICY, fixes=True).diagnosis
-    steps = next(iter(ways(first_error(found).fixes)))
+    found = check_combination(asked, ASSUMED_POLICY, fixes=True).diagnosis
+    steps = next(iter(ways_to_fix(first_error(found).fixes)))
     assert steps[0].os == "wsl", steps
     assert not any(re.search(r"\bpy -|\\", fix.command) for fix in steps[1:]), steps
     assert not steps[1:] or any(name_of(requirement) in fix.command for fix in steps[1:]), "the environment in WSL is empty"
@@ -297,25 +297,30 @@ def test_what_follows_wsl_is_for_a_shell_of_linux(requirement: str) -> None:
 def test_of_two_planned_copies_the_one_with_cuda_is_kept(first: str, second: str) -> None:
     for named in ((first, second), (second, first)):
         combination = Combination(requirements=named, gpus=("A100",), driver="535")
-        causes = examine(combination, Policy(level=None)).diagnosis.findings
+        causes = check_combination(combination, Policy(level=None)).diagnosis.findings
         copies = [cause for cause in causes if cause.name == "two-copies-of-framework"]
         (fix,) = copies[0].fixes
         assert "uninstall" not in fix.command
-        left = applied(combination, (fix,)).requirements
+        left = combination_after(combination, (fix,)).requirements
         assert len(left) == 1
         assert "-cpu" not in left[0]
 
 
 @pytest.mark.parametrize(
     ("with_gpu", "other"),
-    [(with_gpu, other) for with_gpu in ("onnxruntime-gpu", "faiss-gpu-cu12", "xgboost") for other in owners(with_gpu) if other != with_gpu],
+    [
+        (with_gpu, other)
+        for with_gpu in ("onnxruntime-gpu", "faiss-gpu-cu12", "xgboost")
+        for other in distributions_sharing_package(with_gpu)
+        if other != with_gpu
+    ],
 )
 def test_two_planned_distributions_of_one_import_package_are_named(with_gpu: str, other: str) -> None:
     for named in ((with_gpu, other), (other, with_gpu)):
-        found = examine(Combination(requirements=("torch", *named), gpus=("A100",), driver="580"), Policy(level=None)).diagnosis
+        found = check_combination(Combination(requirements=("torch", *named), gpus=("A100",), driver="580"), Policy(level=None)).diagnosis
         copies = next(finding for finding in found.findings if finding.name == "two-copies-of-framework")
-        assert len(applied(Combination(requirements=named), copies.fixes).requirements) == 1
-        alone = examine(Combination(requirements=("torch", with_gpu), gpus=("A100",), driver="580"), Policy(level=None)).diagnosis
+        assert len(combination_after(Combination(requirements=named), copies.fixes).requirements) == 1
+        alone = check_combination(Combination(requirements=("torch", with_gpu), gpus=("A100",), driver="580"), Policy(level=None)).diagnosis
         assert "two-copies-of-framework" not in {finding.name for finding in alone.findings}
 
 
@@ -323,8 +328,8 @@ def test_two_planned_distributions_of_one_import_package_are_named(with_gpu: str
 def test_on_a_mac_the_fix_leads_to_a_release_that_the_plugin_supports(name: str) -> None:
     releases = [str(row.release) for row in MATRIX.releases(name, "macos_arm64" if name != "jax" else "")]
     for release in releases[:: len(releases) // 8 or 1]:
-        found = examine(Combination(requirements=(f"{name}=={release}",), os="macos"), Policy(level=None), fixes=True).diagnosis
+        found = check_combination(Combination(requirements=(f"{name}=={release}",), os="macos"), Policy(level=None), fixes=True).diagnosis
         cause = next((finding for finding in found.root_causes if finding.name == "metal-plugin-missing"), None)
         if cause is not None:
-            after = applied(Combination(requirements=(f"{name}=={release}",), os="macos"), cause.fixes[:1])
-            assert examine(after, Policy(level=None)).diagnosis.verdict is Verdict.READY, (release, cause.fixes)
+            after = combination_after(Combination(requirements=(f"{name}=={release}",), os="macos"), cause.fixes[:1])
+            assert check_combination(after, Policy(level=None)).diagnosis.verdict is Verdict.READY, (release, cause.fixes)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.derive.left_open import upper_bound
+from gpudoctor.derive.open_requirements import upper_bound
 from gpudoctor.derive.specifiers import clauses, satisfies
 from gpudoctor.findings import Diagnosis, Policy, Severity, Verdict
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.matrix.tables import PYTHONS
-from gpudoctor.plan import Combination, examine
-from gpudoctor.plan.machine import machine
-from gpudoctor.plan.propose import Question, propose
+from gpudoctor.plan import Combination, check_combination
+from gpudoctor.plan.assumed_machine import assumed_machine
+from gpudoctor.plan.proposal import PlanQuestion, proposed_plan
 from tests.plan.planned import MATRIX, asked
 
 LINUX = "linux_x86_64"
@@ -21,7 +21,7 @@ _WITH_NUMPY_2 = tuple(python for python, span in MATRIX.pythons("numpy").items()
 
 
 def diagnosis(*requirements: str, python: str) -> Diagnosis:
-    return examine(Combination(requirements=requirements, python=python), Policy(level=None)).diagnosis
+    return check_combination(Combination(requirements=requirements, python=python), Policy(level=None)).diagnosis
 
 
 def names(*requirements: str, python: str) -> dict[str, Severity]:
@@ -79,7 +79,7 @@ def test_keras_is_bounded_by_a_patch_of_tensorflow() -> None:
 def test_after_the_fixes_of_the_warnings_nothing_is_left(release: str) -> None:
     pin = (f"tensorflow=={release}",)
     stated = Combination(requirements=pin, python="3.8", gpus=("T4",), driver="470.82.01", system_cuda="11.2", system_cudnn="8.1")
-    found = examine(stated, Policy(level=None), fixes=True).diagnosis
+    found = check_combination(stated, Policy(level=None), fixes=True).diagnosis
     added = tuple(text for cause in found.root_causes if cause.severity is Severity.WARNING for text in cause.fixes[0].installs)
     assert diagnosis(*pin, *added, python="3.8").verdict is not Verdict.BROKEN
     assert not {"numpy2-abi-mismatch", "protobuf-mismatch", "package-requirement-conflict"} & set(names(*pin, *added, python="3.8"))
@@ -87,51 +87,51 @@ def test_after_the_fixes_of_the_warnings_nothing_is_left(release: str) -> None:
 
 def test_a_fix_that_leads_to_an_old_release_keeps_the_installer_within_its_bounds() -> None:
     stated = Combination(requirements=("torch==1.13.1", "torchvision==0.14.1"), gpus=("H100",), driver="550.54.15", python="3.10")
-    found = examine(stated, Policy(level=None), fixes=True).diagnosis
+    found = check_combination(stated, Policy(level=None), fixes=True).diagnosis
     assert found.root_causes[0].fixes[0].installs == ("torch==2.0.1+cu118", "torchvision==0.15.2+cu118", "numpy<2")
 
 
-def windows(*requirements: str, python: str = "") -> Question:
-    machine_of = machine(Combination(requirements=requirements, gpus=("RTX 4070",), driver="560.94", os="windows"), MATRIX)
-    return Question(requirements=requirements, machine=machine_of, python=python)
+def windows(*requirements: str, python: str = "") -> PlanQuestion:
+    machine_of = assumed_machine(Combination(requirements=requirements, gpus=("RTX 4070",), driver="560.94", os="windows"), MATRIX)
+    return PlanQuestion(requirements=requirements, machine=machine_of, python=python)
 
 
 def test_a_plan_bounds_numpy_also_where_not_everything_could_be_checked() -> None:
-    plan = propose(windows("tensorflow<2.11"), MATRIX).plan
+    plan = proposed_plan(windows("tensorflow<2.11"), MATRIX).plan
     assert plan.environment is not None
     assert plan.environment.verdict == "unknown"
     assert [pin.requirement for pin in plan.environment.pins] == ["tensorflow==2.10.1", "numpy<2"]
 
 
 def test_a_plan_for_a_python_without_a_cuda_build_on_windows_points_to_wsl() -> None:
-    headline = propose(windows("tensorflow<=2.21.0", python="3.11"), MATRIX).plan.headline
+    headline = proposed_plan(windows("tensorflow<=2.21.0", python="3.11"), MATRIX).plan.headline
     assert "cannot use an NVIDIA GPU on native Windows" in headline
     assert "WSL 2" in headline
 
 
 def test_instead_of_pins_that_exclude_each_other_the_newest_pair_comes_before_fewer_packages() -> None:
     pins = ("tensorflow==2.13.1", "torch==2.4.1")
-    nearest = propose(asked("a100", "535.183.01", *pins, python="3.10"), MATRIX).plan.nearest
+    nearest = proposed_plan(asked("a100", "535.183.01", *pins, python="3.10"), MATRIX).plan.nearest
     assert nearest is not None
     assert {"tensorflow", "torch"} <= {pin.requirement.partition("=")[0].partition("[")[0] for pin in nearest.pins}
 
 
 def test_two_frameworks_that_exclude_each_other_take_few_checks() -> None:
     for pins in (("tensorflow[and-cuda]==2.16.2", "torch==2.4.1"), ("tensorflow==2.13.1", "torch==2.4.1")):
-        assert propose(asked("a100", "535.183.01", *pins, python="3.10"), MATRIX).search.checked < 150
+        assert proposed_plan(asked("a100", "535.183.01", *pins, python="3.10"), MATRIX).search.checked_sets < 150
 
 
 @pytest.mark.parametrize("row", MATRIX.releases("jax"), ids=lambda row: str(row.release))
 def test_a_jax_that_does_not_require_jaxlib_is_told_with_it(row: FrameworkRelease) -> None:
     plain = Combination(requirements=(f"jax=={row.release}",), gpus=("none",), python="3.11" if row.release < (0, 4, 20) else "3.12")
-    found = examine(plain, Policy(level=None), fixes=True).diagnosis
+    found = check_combination(plain, Policy(level=None), fixes=True).diagnosis
     required = any(text.startswith("jaxlib") and "extra==" not in text for text in row.requires)
     texts = [text for cause in found.root_causes for fix in cause.fixes[:1] for text in fix.installs]
     assert any(text.startswith("jaxlib==") for text in texts) is not required
 
 
 def test_a_plan_for_the_cpu_pins_the_jaxlib_of_an_old_jax() -> None:
-    plan = propose(asked("none", "", "jax==0.4.25", python="3.11"), MATRIX).plan
+    plan = proposed_plan(asked("none", "", "jax==0.4.25", python="3.11"), MATRIX).plan
     assert plan.environment is not None
     assert [pin.requirement for pin in plan.environment.pins] == ["jax==0.4.25", "jaxlib==0.4.25", "numpy<2"]
 
@@ -150,5 +150,5 @@ def test_what_is_left_open_follows_the_python_of_what_is_pinned(framework: str) 
     }
     pins = [f"{name}=={release}" for name, release in spans]
     assert len(pins) > 10
-    found = {pin: examine(Combination(requirements=(pin, framework)), Policy(level=None)).diagnosis.root_causes for pin in pins}
+    found = {pin: check_combination(Combination(requirements=(pin, framework)), Policy(level=None)).diagnosis.root_causes for pin in pins}
     assert [pin for pin, causes in found.items() if "python-version-unsupported" in {cause.name for cause in causes}] == []

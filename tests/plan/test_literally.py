@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import shlex
 
-from gpudoctor.derive.specifiers import requirement
+from gpudoctor.derive.specifiers import parse_requirement
 from gpudoctor.findings import Fix
-from gpudoctor.plan import Combination, examine
-from gpudoctor.plan.applied import applied, ways
-from gpudoctor.plan.checker import POLICY
+from gpudoctor.plan import Combination, check_combination
+from gpudoctor.plan.applied_fixes import combination_after, ways_to_fix
+from gpudoctor.plan.checker import ASSUMED_POLICY
 from tests.plan.drawn import drawn
 from tests.seams.every import every
 
@@ -19,7 +19,7 @@ _WITH_VALUE = ("--index-url", "--extra-index-url")
 
 
 def by_name(texts: tuple[str, ...]) -> dict[str, str]:
-    return {wanted.name: wanted.text for wanted in map(requirement, texts) if wanted is not None}
+    return {wanted.name: wanted.text for wanted in map(parse_requirement, texts) if wanted is not None}
 
 
 def carried_out(combination: Combination, fixes: tuple[Fix, ...]) -> tuple[dict[str, str], str | None]:
@@ -54,9 +54,9 @@ STATED = [
 
 @every("combination", [*STATED, *drawn(40, seed=20)])
 def test_of_every_fix_of_compat(combination: Combination) -> None:
-    for finding in examine(combination, POLICY, fixes=True).diagnosis.findings:
-        for fixes in ways(finding.fixes):
-            wanted = applied(combination, fixes)
+    for finding in check_combination(combination, ASSUMED_POLICY, fixes=True).diagnosis.findings:
+        for fixes in ways_to_fix(finding.fixes):
+            wanted = combination_after(combination, fixes)
             if any(fix.command for fix in fixes) and wanted != combination:
                 packages, python = carried_out(combination, fixes)
                 if finding.name == "package-not-installable":  # what was never installed needs no removal

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Policy, Severity, Verdict
-from gpudoctor.plan import Combination, examine
+from gpudoctor.plan import Combination, check_combination
 from tests import told
 from tests.seams.every import every
 
@@ -27,7 +27,7 @@ def asked(question: dict[str, str]) -> Combination:
 def answer(question: dict[str, str]) -> tuple[str, str]:
     """Return the first root cause of a combination, "unknown" or nothing, and what is said; of a contradiction the error alone."""
     try:
-        found = examine(asked(question), Policy(level=None)).diagnosis
+        found = check_combination(asked(question), Policy(level=None)).diagnosis
     except UsageError as error:
         return str(error), ""
     errors = [finding.name for finding in found.root_causes if finding.severity is Severity.ERROR] or [found.verdict.value]

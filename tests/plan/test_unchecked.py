@@ -17,9 +17,9 @@ from gpudoctor.errors import UsageError
 from gpudoctor.findings import Diagnosis, Policy, Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix.table import Table
-from gpudoctor.matrix.tables import ALL, TABLE_OF, TORCH_BUILDS
+from gpudoctor.matrix.tables import ALL_TABLES, TABLE_OF, TORCH_BUILDS
 from gpudoctor.plan import Combination
-from gpudoctor.plan.suppose import suppose
+from gpudoctor.plan.assumed_snapshot import snapshot_of_combination
 from gpudoctor.snapshot import Distribution, Packages
 from tests.plan.samples import NOW, checked
 from tests.seams.every import every
@@ -36,7 +36,7 @@ BUILD = ("platform", "accelerator", "built_with_cuda", "cudnn", "sass", "ptx", "
 def releases() -> dict[str, list[str]]:
     """The releases of every distribution with rows in some table, of those with the same builds the newest."""
     found: dict[str, dict[str, list[object]]] = {}
-    for table in ALL:
+    for table in ALL_TABLES:
         if {"distribution", "release"} <= set(table.columns):
             for row in shared_matrix().rows(table):
                 found.setdefault(row.distribution, {}).setdefault(str(row.release), []).append([getattr(row, fact, None) for fact in BUILD])
@@ -45,7 +45,7 @@ def releases() -> dict[str, list[str]]:
 
 def ask(*requirements: str, **options: object) -> Diagnosis:
     combination = Combination(requirements=requirements, gpus=A100, **options)  # type: ignore[arg-type]
-    return diagnose(suppose(combination, shared_matrix(), NOW), shared_matrix(), Policy(level=None))
+    return diagnose(snapshot_of_combination(combination, shared_matrix(), NOW), shared_matrix(), Policy(level=None))
 
 
 def listed(diagnosis: Diagnosis) -> list[str]:
@@ -129,7 +129,7 @@ def test_nvidia_packages_that_a_build_may_require_are_not_supposed_to_suit_those
     requirements: tuple[str, ...], what: str
 ) -> None:
     matrix = Matrix(without_nvidia)
-    found = diagnose(suppose(Combination(requirements=requirements, gpus=A100), matrix, NOW), matrix, Policy(level=None))
+    found = diagnose(snapshot_of_combination(Combination(requirements=requirements, gpus=A100), matrix, NOW), matrix, Policy(level=None))
     said = {unchecked.what for unchecked in found.unchecked if "no table lists which releases of NVIDIA's packages" in unchecked.reason}
     assert said == ({what} if what else set())
     assert not what or found.verdict not in GOOD
@@ -229,7 +229,7 @@ def test_the_cuda_compiler_bounds_a_builds_gpu_code(build: str, gpu: str, cause:
 @every("name", sorted(releases()))
 def test_every_release_of_every_table_is_checked_or_listed(name: str) -> None:
     for text in releases()[name]:
-        snapshot = suppose(Combination(requirements=(f"{name}=={text}",), gpus=A100), shared_matrix(), NOW)
+        snapshot = snapshot_of_combination(Combination(requirements=(f"{name}=={text}",), gpus=A100), shared_matrix(), NOW)
         found, facts = diagnose(snapshot, shared_matrix(), Policy(level=None)), MachineView(snapshot, shared_matrix(), Policy(level=None))
         assert found.verdict not in GOOD or not found.unchecked, text
         if found.verdict in GOOD:
@@ -270,7 +270,7 @@ def test_an_unknown_name_is_listed_or_refused(name: str, version: str, beside: t
 
 
 def _taken(text: str) -> tuple[Distribution, ...]:
-    packages = suppose(Combination(requirements=(text,)), shared_matrix(), NOW).packages
+    packages = snapshot_of_combination(Combination(requirements=(text,)), shared_matrix(), NOW).packages
     assert isinstance(packages, Packages)
     return packages.distributions
 
@@ -294,7 +294,7 @@ def test_an_add_on_for_cuda_is_not_ready_on_a_machine_without_a_gpu() -> None:
     ],
 )
 def test_the_setting_that_chooses_a_framework_is_named(requirements: tuple[str, ...], note: str) -> None:
-    remarks = suppose(Combination(requirements=requirements), shared_matrix(), "").remarks
+    remarks = snapshot_of_combination(Combination(requirements=requirements), shared_matrix(), "").remarks
     assert [remark for remark in remarks if "unless" in remark] == ([note] if note else [])
 
 

@@ -7,15 +7,15 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from gpudoctor.probe.inventory import Inventory, Patience, Scope
-from gpudoctor.probe.observation import finished
+from gpudoctor.probe.inventory import Inventory, ProbeScope, ProbeTimeouts
+from gpudoctor.probe.observation import finished_snapshot
 from gpudoctor.process import Supervisor
-from gpudoctor.snapshot import Snapshot, decode, encode
+from gpudoctor.snapshot import Snapshot, decode_snapshot, encode_snapshot
 
 Content = str | bytes
 EMPTY = {"PATH": os.environ.get("PATH", os.defpath), "HOME": "/home/alice"}
 
-SHORT = Patience(hardware_stall=0.6, hardware=20.0, python=0.6)
+SHORT = ProbeTimeouts(hardware_stall=0.6, hardware=20.0, python=0.6)
 
 
 def plant(root: Path, files: Mapping[str, Content]) -> str:
@@ -27,11 +27,11 @@ def plant(root: Path, files: Mapping[str, Content]) -> str:
     return str(root)
 
 
-def look(scope: Scope, environ: Mapping[str, str] = EMPTY, patience: Patience | None = None) -> tuple[Snapshot, Inventory]:
+def look(scope: ProbeScope, environ: Mapping[str, str] = EMPTY, patience: ProbeTimeouts | None = None) -> tuple[Snapshot, Inventory]:
     """A whole inventory; the snapshot has been through JSON."""
     with Supervisor(time.monotonic() + 60) as supervisor:
         inventory = Inventory(supervisor, scope, environ, patience)
         inventory.begin()
-        snapshot = finished(inventory)
-    assert decode(encode(snapshot)) == snapshot
+        snapshot = finished_snapshot(inventory)
+    assert decode_snapshot(encode_snapshot(snapshot)) == snapshot
     return snapshot, inventory

@@ -16,8 +16,8 @@ import pytest
 
 import gpudoctor
 from gpudoctor.derive.libcuda import failed_call
-from gpudoctor.probe.contexts import context
-from gpudoctor.probe.inventory import Patience
+from gpudoctor.probe.contexts import context_of_device
+from gpudoctor.probe.inventory import ProbeTimeouts
 from gpudoctor.process import Supervisor
 from gpudoctor.snapshot import Cause, CudaContext, Hang, Missing
 from tests.probe.places import SHORT
@@ -44,9 +44,11 @@ CALLS = (
 AFTERWARDS = ("cuMemFree", "cuModuleUnload", "cuDevicePrimaryCtxRelease")
 
 
-def run(environ: Mapping[str, str], ordinal: int = 0, patience: Patience | None = None, interpreter: str = sys.executable) -> CudaContext:
+def run(
+    environ: Mapping[str, str], ordinal: int = 0, patience: ProbeTimeouts | None = None, interpreter: str = sys.executable
+) -> CudaContext:
     with Supervisor(time.monotonic() + 60) as supervisor:
-        return context(supervisor, interpreter, (ordinal, "0000:07:00.0"), environ, patience)
+        return context_of_device(supervisor, interpreter, (ordinal, "0000:07:00.0"), environ, patience)
 
 
 def kernel() -> ModuleType:

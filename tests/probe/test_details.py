@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.probe.details import details
-from gpudoctor.probe.inventory import Scope
+from gpudoctor.probe.inventory import ProbeScope
 from gpudoctor.probe.kernel_driver import kernel_driver
-from gpudoctor.probe.preloads import preloads
+from gpudoctor.probe.preloads import preloaded_libraries
 from gpudoctor.probe.system_packages import system_packages
 from gpudoctor.snapshot import Board, Cause, Cpu, Details, Fact, KernelDriver, Memory, Missing, SystemPackages
 from tests.machines.packages import Package
@@ -196,7 +196,7 @@ def test_a_preloaded_librarys_cuda_and_nvml_functions_are_listed(tmp_path: Path)
         shared(tmp_path / "libvgpu.so", SOURCE),
         shared(tmp_path / "libjemalloc.so.2", "void *malloc(unsigned long n) { return 0; }"),
     )
-    found = preloads(
+    found = preloaded_libraries(
         plant(tmp_path, {"/etc/ld.so.preload": f"# comment\n/libvgpu.so\n{harmless}\n"}), {"LD_PRELOAD": f"{harmless}:{fake} libname.so"}
     )
     assert [(preload.path, preload.where) for preload in found] == [
@@ -210,7 +210,7 @@ def test_a_preloaded_librarys_cuda_and_nvml_functions_are_listed(tmp_path: Path)
 @pytest.mark.parametrize("content", [b"", b"not a library", b"\x7fELF\x02\x01\x01" + b"\0" * 40, b"\x7fELF\x02\x01\x01" + b"\xff" * 400])
 def test_an_invalid_preload_is_reported(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "x.so").write_bytes(content)
-    (found,) = preloads(str(tmp_path), {"LD_PRELOAD": str(tmp_path / "x.so")})
+    (found,) = preloaded_libraries(str(tmp_path), {"LD_PRELOAD": str(tmp_path / "x.so")})
     assert isinstance(found.exports, Missing)
 
 
@@ -222,7 +222,7 @@ def test_the_whole_inventory_has_these_sections(tmp_path: Path) -> None:
     (site / "torch-2.6.0.dist-info" / "WHEEL").write_text(
         "Wheel-Version: 1.0\nTag: cp311-cp311-manylinux_2_17_x86_64.manylinux2014_x86_64\nTag: cp311-cp311-manylinux_2_28_x86_64\n"
     )
-    seen, _ = look(Scope(), {"PATH": "/usr/bin", "PYTHONPATH": str(site)})
+    seen, _ = look(ProbeScope(), {"PATH": "/usr/bin", "PYTHONPATH": str(site)})
     assert not isinstance(seen.packages, Missing)
     torch = next(distribution for distribution in seen.packages.distributions if distribution.name == "torch")
     assert torch.tags == ("manylinux_2_17_x86_64", "manylinux2014_x86_64", "manylinux_2_28_x86_64")

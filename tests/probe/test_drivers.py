@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gpudoctor.probe.inventory import Patience, Scope
+from gpudoctor.probe.inventory import ProbeScope, ProbeTimeouts
 from gpudoctor.snapshot import NOT_ASKED, Cause, Hang, Libcuda, Missing, Nvml, NvmlGpu, Status
 from tests.probe.places import SHORT, look
 from tests.seams import LACKED, LACKED_BY_NONE, READ_TWICE, Cuda
@@ -16,10 +16,10 @@ from tests.seams import Nvml as Library
 from tests.seams import NvmlGpu as Card
 
 Shims = Callable[..., dict[str, str]]
-OWN = Scope(python=sys.executable)
+OWN = ProbeScope(python=sys.executable)
 
 
-def nvml_of(environ: dict[str, str], patience: Patience | None = None) -> Nvml:
+def nvml_of(environ: dict[str, str], patience: ProbeTimeouts | None = None) -> Nvml:
     snapshot, _ = look(OWN, environ, patience)
     assert isinstance(snapshot.nvml, Nvml), snapshot.nvml
     return snapshot.nvml

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.probe.environment_list import EnvironmentPlace, environments, kernels
+from gpudoctor.probe.environment_list import EnvironmentPlace, environments, jupyter_kernels
 
 BASE = os.path.realpath(sys.executable)
 SCRIPTS = [
@@ -40,7 +40,7 @@ def seen(home: Path, path: str = "/nowhere", **variables: str) -> tuple[dict[str
     """The environments below the home folder, and the kernels that start them, by path."""
     environ = {"HOME": str(home), "PATH": path, **variables}
     places = environments(environ, str(home))
-    started = kernels(environ, tuple(place.prefix for place in places))
+    started = jupyter_kernels(environ, tuple(place.prefix for place in places))
     return {place.prefix: place for place in places}, started
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from gpudoctor.frameworks import framework_of
 from gpudoctor.probe.frameworks import frameworks
-from gpudoctor.probe.packages import packages
+from gpudoctor.probe.packages import installed_packages
 from gpudoctor.snapshot import Cause, Fact, Framework, Missing
 from tests.probe.places import Content, plant
 
@@ -39,7 +39,7 @@ JAX = "import os\n\n_version = \"0.6.2\"\n_release_version: str = '0.6.2'\n_git_
 
 def installed(site: Path, *metadata: str, files: dict[str, Content]) -> tuple[Framework, ...]:
     plant(site, {**{f"{folder}/METADATA": "" for folder in metadata}, **files})
-    return frameworks([str(site)], packages([str(site)]).distributions)
+    return frameworks([str(site)], installed_packages([str(site)]).distributions)
 
 
 def only(found: tuple[Framework, ...]) -> Framework:
@@ -141,7 +141,7 @@ def test_the_first_of_two_copies_wins(tmp_path: Path) -> None:
             {f"tensorflow-{version}.dist-info/METADATA": "", BUILD: V2_3 if folder == "user" else V2_10, "tensorflow/__init__.py": ""},
         )
     path = [str(tmp_path / folder) for folder in ("user", "site")]
-    found = only(frameworks(path, packages(path).distributions))
+    found = only(frameworks(path, installed_packages(path).distributions))
     assert (value(found.version), value(found.built_with_cuda), found.location) == ("2.3.0", "10.1", f"{path[0]}/tensorflow")
 
 
@@ -149,7 +149,7 @@ def test_a_copy_without_metadata_does_not_use_another_copys(tmp_path: Path) -> N
     plant(tmp_path / "source", {"torch/version.py": TORCH_2_8, "torch/__init__.py": ""})
     plant(tmp_path / "site", {"torch-1.4.0.dist-info/METADATA": "", "torch/version.py": TORCH_1_4, "torch/__init__.py": ""})
     path = [str(tmp_path / folder) for folder in ("source", "site")]
-    found = only(frameworks(path, packages(path).distributions))
+    found = only(frameworks(path, installed_packages(path).distributions))
     assert (found.distribution, value(found.version)) == ("", "2.8.0+cu128")
 
 
@@ -157,7 +157,7 @@ def test_a_leftover_folder_is_not_the_package(tmp_path: Path) -> None:
     plant(tmp_path / "user", {"tensorflow/include/leftover.h": ""})
     plant(tmp_path / "site", {"tensorflow-2.10.0.dist-info/METADATA": "", BUILD: V2_10, "tensorflow/__init__.py": ""})
     path = [str(tmp_path / folder) for folder in ("user", "site")]
-    found = only(frameworks(path, packages(path).distributions))
+    found = only(frameworks(path, installed_packages(path).distributions))
     assert (found.distribution, found.location) == ("tensorflow", f"{path[1]}/tensorflow")
 
 
@@ -211,7 +211,7 @@ def test_packages_from_folder_names(tmp_path: Path) -> None:
     )  # fmt: skip
     for name in names:
         (tmp_path / name).mkdir()
-    found = packages(["relative", str(tmp_path), str(tmp_path), str(tmp_path / "none")])
+    found = installed_packages(["relative", str(tmp_path), str(tmp_path), str(tmp_path / "none")])
     assert {(distribution.name, distribution.version) for distribution in found.distributions} == {
         ("nvidia-cudnn-cu12", "9.3.0.75"), ("numpy", "1.24.2"), ("torch", "1.13.1"), ("keras", "3.0.0"), ("ml-dtypes", "0.4.0"), ("tensorflow-gpu", "1.14.0"),
     }  # fmt: skip

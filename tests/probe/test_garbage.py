@@ -14,18 +14,18 @@ from gpudoctor.probe import files
 from gpudoctor.probe.container import container
 from gpudoctor.probe.device_nodes import device_nodes
 from gpudoctor.probe.frameworks import frameworks
-from gpudoctor.probe.host import accounts, host
+from gpudoctor.probe.host import host, names_by_id
 from gpudoctor.probe.kernel_driver import kernel_driver
 from gpudoctor.probe.kernel_side import with_kernel_side
-from gpudoctor.probe.packages import MOST_REQUIRING, packages, parse
+from gpudoctor.probe.packages import MAX_REQUIRING, installed_packages, parse_metadata_name
 from gpudoctor.probe.pci import pci
-from gpudoctor.probe.python_constants import Constants
+from gpudoctor.probe.python_constants import FileConstants
 from gpudoctor.probe.surroundings import with_surroundings
-from gpudoctor.probe.variables import values
+from gpudoctor.probe.variables import relevant_variables
 from gpudoctor.probe.wsl import wsl
-from gpudoctor.redact import Owner, Redactor
-from gpudoctor.snapshot import Cause, Missing, Snapshot, Variables, decode, encode, normalise_address
-from gpudoctor.snapshot.gaps import gaps
+from gpudoctor.redact import Redactor, ReportOwner
+from gpudoctor.snapshot import Cause, Missing, Snapshot, Variables, decode_snapshot, encode_snapshot, normalise_address
+from gpudoctor.snapshot.gaps import missing_values
 from tests.probe.places import plant
 
 PCI = "/sys/bus/pci/devices/0000:07:00.0"
@@ -100,9 +100,9 @@ def test_any_content_of_any_file(contents: dict[str, bytes]) -> None:
         )
         snapshot = with_surroundings(snapshot, root, {"PBS_JOBID": "1", "PBS_GPUFILE": "/var/gpus"})
         snapshot = msgspec.structs.replace(snapshot, wsl=wsl(root))
-    assert decode(encode(snapshot)) == snapshot
-    redacted = Redactor(Owner(homes=("/home/alice",), user="alice", users=("alice",))).struct(snapshot)
-    assert decode(encode(redacted)) == redacted
+    assert decode_snapshot(encode_snapshot(snapshot)) == snapshot
+    redacted = Redactor(ReportOwner(homes=("/home/alice",), user="alice", users=("alice",))).struct(snapshot)
+    assert decode_snapshot(encode_snapshot(redacted)) == redacted
 
 
 @settings(max_examples=150, deadline=None)
@@ -123,7 +123,7 @@ def test_any_build_file(content: bytes) -> None:
         found = frameworks([folder], ())
         assert [framework.name for framework in found] == ["tensorflow", "torch", "jax"]
         snapshot = Snapshot(created="", frameworks=found)
-    assert decode(encode(snapshot)) == snapshot
+    assert decode_snapshot(encode_snapshot(snapshot)) == snapshot
 
 
 @settings(max_examples=100, deadline=None)
@@ -137,14 +137,14 @@ def test_any_name_in_site_packages(names: list[bytes]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
             (Path(folder) / os.fsdecode(b"torch-" + name + b".dist-info")).mkdir(exist_ok=True)
-        found = packages([folder])
+        found = installed_packages([folder])
     snapshot = Snapshot(created="", packages=found)
-    assert decode(encode(snapshot)) == snapshot
+    assert decode_snapshot(encode_snapshot(snapshot)) == snapshot
 
 
 @given(st.text(max_size=60))
 def test_any_folder_name_is_parsed_or_not(name: str) -> None:
-    parsed = parse(name)
+    parsed = parse_metadata_name(name)
     assert parsed is None or all(isinstance(part, str) for part in parsed)
 
 
@@ -157,8 +157,8 @@ def test_normalising_any_address_is_idempotent(text: str) -> None:
 @given(st.dictionaries(st.text(max_size=12).map("CUDA_".__add__), st.text(max_size=40)))
 def test_any_environment(environ: dict[str, str]) -> None:
     undecodable = {name: value + os.fsdecode(b"\xff") for name, value in environ.items() if value.isascii() and name.isascii()}
-    snapshot = Snapshot(created="", variables=Variables(values=values(undecodable)))
-    assert decode(encode(snapshot)) == snapshot
+    snapshot = Snapshot(created="", variables=Variables(values=relevant_variables(undecodable)))
+    assert decode_snapshot(encode_snapshot(snapshot)) == snapshot
 
 
 def test_address_formats_of_every_tool() -> None:
@@ -173,7 +173,7 @@ def test_special_files_do_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "big").write_bytes(b"x" * 1_000_000)
-    assert len(str(files.read(str(tmp_path / "big")))) == files.LIMIT
+    assert len(str(files.read_text(str(tmp_path / "big")))) == files.MAX_BYTES
     for name, cause in (
         ("fifo", Cause.FAILED),
         ("loop", Cause.FAILED),
@@ -182,18 +182,18 @@ def test_special_files_do_not_block(tmp_path: Path) -> None:
         ("big/x", Cause.ABSENT),
         ("a\0b", Cause.FAILED),
     ):
-        found = files.read(str(tmp_path / name))
+        found = files.read_text(str(tmp_path / name))
         assert isinstance(found, Missing)
         assert found.cause is cause
 
 
 def test_account_numbers_are_numbers(tmp_path: Path) -> None:
     root = plant(tmp_path, {"/etc/group": "a:x:٣:\nb:x:-1:\nc:x:7:\nd:x:7:\ne:x:" + "9" * 5000 + ":\n"})
-    assert accounts(root, "group") == {7: "c"}
+    assert names_by_id(root, "group") == {7: "c"}
 
 
 def test_constants_of_a_missing_file_are_absent(tmp_path: Path) -> None:
-    found = Constants(str(tmp_path / "none.py")).text("cuda")
+    found = FileConstants(str(tmp_path / "none.py")).text("cuda")
     assert isinstance(found, Missing)
     assert found.cause is Cause.ABSENT
 
@@ -215,17 +215,17 @@ def test_numbers_of_any_length_crash_no_probe(tmp_path: Path) -> None:
     pci(root)
     host(root, {}, identify=False)
     seen = with_kernel_side(with_surroundings(Snapshot(created=""), root, {}), root)
-    assert [gap for gap in gaps(seen) if gap.cause is Cause.CRASHED] == []
+    assert [gap for gap in missing_values(seen) if gap.cause is Cause.CRASHED] == []
 
 
 def test_sizes_of_any_length_are_not_compared(tmp_path: Path) -> None:
     for version in ("2.5.0", "2.6.0"):
         plant(tmp_path, {f"torch-{version}.dist-info/RECORD": f"torch/__init__.py,sha256=x,{'9' * 5000}\n"})
-    assert len(packages([str(tmp_path)]).distributions) + len(packages([str(tmp_path)]).leftovers) == 2
+    assert len(installed_packages([str(tmp_path)]).distributions) + len(installed_packages([str(tmp_path)]).leftovers) == 2
 
 
 def test_requirements_are_read_of_a_limited_number_of_packages(tmp_path: Path) -> None:
-    for number in range(MOST_REQUIRING + 5):
+    for number in range(MAX_REQUIRING + 5):
         plant(tmp_path, {f"cupy_{number}-1.0.dist-info/METADATA": "Requires-Dist: numpy\n"})
-    requires = [distribution.requires for distribution in packages([str(tmp_path)]).distributions]
+    requires = [distribution.requires for distribution in installed_packages([str(tmp_path)]).distributions]
     assert sum(isinstance(one, Missing) for one in requires) == 5

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.probe.packages import installers
+from gpudoctor.probe.packages import with_installers
 from gpudoctor.snapshot import Missing, Python
 
 
 def look(place: Path, kind: str = "venv") -> Python:
     script = "import sys; print(*filter(None, sys.path), sep='\\n')"
     path = subprocess.run([place / "bin" / "python", "-I", "-c", script], capture_output=True, text=True, check=True).stdout.splitlines()
-    return installers(Python(str(place / "bin" / "python"), "a test", prefix=str(place), kind=kind), path)
+    return with_installers(Python(str(place / "bin" / "python"), "a test", prefix=str(place), kind=kind), path)
 
 
 @pytest.fixture
@@ -45,5 +45,5 @@ def test_an_environment_with_pip(bare: Path) -> None:
 def test_an_externally_managed_python(tmp_path: Path) -> None:
     (tmp_path / "EXTERNALLY-MANAGED").touch()
     system = Python("/usr/bin/python3", "a test", prefix="/usr", kind="system")
-    assert installers(system, (str(tmp_path),)).managed is True
-    assert installers(Python("/v/bin/python", "a test", prefix="/v", kind="venv"), (str(tmp_path),)).managed is False
+    assert with_installers(system, (str(tmp_path),)).managed is True
+    assert with_installers(Python("/v/bin/python", "a test", prefix="/v", kind="venv"), (str(tmp_path),)).managed is False

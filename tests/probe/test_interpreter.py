@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from gpudoctor.errors import UsageError
-from gpudoctor.probe.interpreter import START
-from gpudoctor.probe.inventory import Patience, Scope
+from gpudoctor.probe.interpreter import START_SECONDS
+from gpudoctor.probe.inventory import ProbeScope, ProbeTimeouts
 from gpudoctor.process import child
-from gpudoctor.process.limits import LIMITS
+from gpudoctor.process.limits import LIMIT_BY_ERRNO
 from gpudoctor.snapshot import Cause, Missing, Python
 from tests.probe.places import EMPTY, SHORT, look, plant
 from tests.probe.test_children import FOUND
@@ -50,7 +50,7 @@ def environment(place: Path, version: str, behaviour: str) -> str:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_python_that_does_not_start_is_unknown(tmp_path: Path, version: str, behaviour: str) -> None:
     python = environment(tmp_path, version, BEHAVIOURS[behaviour])
-    snapshot, inventory = look(Scope(python=python), EMPTY, Patience(python=1.0))
+    snapshot, inventory = look(ProbeScope(python=python), EMPTY, ProbeTimeouts(python=1.0))
     assert isinstance(snapshot.python, Missing)
     assert snapshot.python.cause in {Cause.FAILED, Cause.TIMED_OUT}
     assert f"{python}/bin/python" in snapshot.python.reason
@@ -61,7 +61,7 @@ def test_a_python_that_does_not_start_is_unknown(tmp_path: Path, version: str, b
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_python_that_starts_with_errors_is_examined(tmp_path: Path, version: str) -> None:
     snapshot, _ = look(
-        Scope(python=environment(tmp_path, version, "print('x' * 100000)\nraise ValueError('odd, but Python goes on')")), EMPTY
+        ProbeScope(python=environment(tmp_path, version, "print('x' * 100000)\nraise ValueError('odd, but Python goes on')")), EMPTY
     )
     assert isinstance(snapshot.python, Python)
     assert snapshot.python.version == version
@@ -69,17 +69,17 @@ def test_a_python_that_starts_with_errors_is_examined(tmp_path: Path, version: s
 
 def test_a_slow_start_is_waited_for_up_to_the_limit(tmp_path: Path) -> None:
     python = environment(tmp_path, VERSIONS[-1], "import time; time.sleep(1.5)")
-    waited, _ = look(Scope(python=python), EMPTY, Patience(python=20.0))
+    waited, _ = look(ProbeScope(python=python), EMPTY, ProbeTimeouts(python=20.0))
     assert isinstance(waited.python, Python)
-    given_up, _ = look(Scope(python=python), EMPTY, Patience(python=1.0))
+    given_up, _ = look(ProbeScope(python=python), EMPTY, ProbeTimeouts(python=1.0))
     assert isinstance(given_up.python, Missing)
     assert f"{python}/bin/python did not start within 1 s" in given_up.python.reason
-    assert Patience().python == START >= 20.0
+    assert ProbeTimeouts().python == START_SECONDS >= 20.0
 
 
 def test_a_python_without_its_library_does_not_start(tmp_path: Path) -> None:
     python = environment(tmp_path, VERSIONS[-1], "")
-    snapshot, _ = look(Scope(python=python), {**EMPTY, "PYTHONHOME": "/nowhere"}, SHORT)
+    snapshot, _ = look(ProbeScope(python=python), {**EMPTY, "PYTHONHOME": "/nowhere"}, SHORT)
     assert isinstance(snapshot.python, Missing)
 
 
@@ -91,7 +91,7 @@ def test_a_virtual_environment_whose_base_is_gone_says_so_and_how_to_fix_it(tmp_
     link.symlink_to(base)
     for named in (tmp_path / "venv", tmp_path / "venv/bin/python"):
         with pytest.raises(UsageError, match=rf"{base}, is gone; reinstall that Python, .*: python3 -m venv --clear {tmp_path}/venv\.$"):
-            look(Scope(python=str(named)), EMPTY, SHORT)
+            look(ProbeScope(python=str(named)), EMPTY, SHORT)
 
 
 def test_an_empty_file_a_folder_and_a_dangling_link_are_no_interpreters(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_an_empty_file_a_folder_and_a_dangling_link_are_no_interpreters(tmp_path
         ("venv/bin/python", f"{tmp_path}/venv/bin/python is a link to /gone/python3.9, which does not exist"),
     ):
         with pytest.raises(UsageError) as caught:
-            look(Scope(python=str(tmp_path / name)), EMPTY, SHORT)
+            look(ProbeScope(python=str(tmp_path / name)), EMPTY, SHORT)
         assert str(caught.value) == (
             f"--python {tmp_path}/{name}: not a Python interpreter ({why}); name an interpreter or the folder of an environment."
         )
@@ -121,27 +121,27 @@ def refusing(error: OSError) -> Any:
     return refuse
 
 
-@pytest.mark.parametrize("number", [*LIMITS, errno.EIO, errno.EPERM, errno.ETXTBSY])
+@pytest.mark.parametrize("number", [*LIMIT_BY_ERRNO, errno.EIO, errno.EPERM, errno.ETXTBSY])
 def test_what_keeps_every_program_from_starting_is_not_blamed_on_the_interpreter(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(child, "start", refusing(OSError(number, os.strerror(number))))
-    snapshot, _ = look(Scope(python=sys.executable), EMPTY, SHORT)
+    monkeypatch.setattr(child, "start_confined", refusing(OSError(number, os.strerror(number))))
+    snapshot, _ = look(ProbeScope(python=sys.executable), EMPTY, SHORT)
     assert isinstance(snapshot.python, Missing)
     assert snapshot.python.reason.startswith(f"{sys.executable} could not be started: {os.strerror(number)}")
-    assert LIMITS.get(number, "") in snapshot.python.reason
+    assert LIMIT_BY_ERRNO.get(number, "") in snapshot.python.reason
 
 
 @pytest.mark.parametrize("number", [errno.ENOENT, errno.EACCES, errno.ENOEXEC, errno.ELIBBAD])
 def test_what_the_file_itself_is_to_blame_for_is_a_wrong_option(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(child, "start", refusing(OSError(number, os.strerror(number))))
+    monkeypatch.setattr(child, "start_confined", refusing(OSError(number, os.strerror(number))))
     with pytest.raises(UsageError, match="not a Python interpreter"):
-        look(Scope(python=sys.executable), EMPTY, SHORT)
+        look(ProbeScope(python=sys.executable), EMPTY, SHORT)
 
 
-@pytest.mark.parametrize("number", LIMITS)
+@pytest.mark.parametrize("number", LIMIT_BY_ERRNO)
 def test_a_program_that_stops_at_a_limit_may_be_a_python(number: int, tmp_path: Path) -> None:
     script = tmp_path / "python"
     script.write_text(f"#!/bin/sh\necho 'libc.so.6: failed to map segment: {os.strerror(number)}' >&2; exit 127\n")
     script.chmod(0o755)
-    snapshot, _ = look(Scope(python=str(script)), EMPTY, SHORT)
+    snapshot, _ = look(ProbeScope(python=str(script)), EMPTY, SHORT)
     assert isinstance(snapshot.python, Missing)
     assert os.strerror(number) in snapshot.python.reason

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.errors import UsageError
-from gpudoctor.probe.inventory import NODE, Scope
+from gpudoctor.probe.inventory import NODE_ONLY, ProbeScope
 from gpudoctor.snapshot import Cause, Fact, Framework, Host, Libcuda, Missing, Nvml, Packages, Python, Variables
 from tests.probe.places import EMPTY, SHORT, look, plant
 from tests.probe.test_frameworks import BUILD, JAX, TORCH_2_8, V2_10
@@ -23,7 +23,7 @@ from tests.seams import Nvml as Library
 from tests.seams.trees import PciCard, Tree
 
 Shims = Callable[..., dict[str, str]]
-OWN = Scope(python=sys.executable)
+OWN = ProbeScope(python=sys.executable)
 TARGETS = {
     "exits": "exit 0",
     "fails": "echo no licence >&2; exit 7",
@@ -39,13 +39,13 @@ TARGETS = {
 def test_a_named_target_that_is_not_a_python_is_a_usage_error(tmp_path: Path, name: str) -> None:
     script = no_python(tmp_path, name)
     with pytest.raises(UsageError, match=f"^--python {script}: not a Python interpreter \\(it .*\\); name an interpreter or the folder"):
-        look(Scope(python=script), EMPTY, SHORT)
+        look(ProbeScope(python=script), EMPTY, SHORT)
 
 
 @pytest.mark.parametrize("program", ["/bin/true", "/bin/ls", "/bin/cat"])
 def test_a_system_program_is_not_a_python(program: str) -> None:
     with pytest.raises(UsageError, match="not a Python interpreter"):
-        look(Scope(python=program), patience=SHORT)
+        look(ProbeScope(python=program), patience=SHORT)
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -55,7 +55,7 @@ def test_a_broken_default_target_only_loses_its_own_sections(
     monkeypatch.setattr("gpudoctor.probe.target.has_framework", lambda _path: False)  # as in an environment of its own
     script = no_python(tmp_path, name)
     environ = shim_environment(Library(gpus=1), Cuda(gpus=1)) | {"VIRTUAL_ENV": str(tmp_path)}
-    snapshot, inventory = look(Scope(), environ, SHORT)
+    snapshot, inventory = look(ProbeScope(), environ, SHORT)
     assert isinstance(snapshot.python, Missing)
     assert snapshot.python.cause is (Cause.TIMED_OUT if name == "sleeps" else Cause.FAILED)
     assert script in snapshot.python.reason
@@ -79,7 +79,7 @@ def no_python(place: Path, name: str) -> str:
 @pytest.mark.parametrize("path", ["/none/python", "/etc/passwd", "/etc"])
 def test_a_named_target_that_cannot_start_is_a_usage_error(path: str) -> None:
     with pytest.raises(UsageError, match=f"--python {path}: "):
-        look(Scope(python=path))
+        look(ProbeScope(python=path))
 
 
 def test_without_ctypes_our_own_interpreter_queries_libcuda(tmp_path: Path, fake_cuda: Shims) -> None:
@@ -90,7 +90,7 @@ def test_without_ctypes_our_own_interpreter_queries_libcuda(tmp_path: Path, fake
         f'runpy.run_path(sys.argv[0], run_name=\'__main__\')" "${{@:4}}";; esac\nexec {sys.executable} "$@"\n'
     )
     wrapped.chmod(0o755)
-    snapshot, _ = look(Scope(python=str(wrapped)), fake_cuda(gpus=1))
+    snapshot, _ = look(ProbeScope(python=str(wrapped)), fake_cuda(gpus=1))
     assert isinstance(snapshot.python, Python)
     assert isinstance(snapshot.libcuda, Libcuda)
     assert not isinstance(snapshot.libcuda.devices, Missing)
@@ -103,7 +103,7 @@ def test_a_non_utf8_environment_is_readable(tmp_path: Path) -> None:
     (tmp_path / "plain").rename(prefix)  # venv itself refuses such a name
     (site,) = prefix.glob("lib/python3*/site-packages")
     plant(site, {"torch-2.8.0.dist-info/METADATA": "", "torch/version.py": TORCH_2_8, "torch/__init__.py": ""})
-    snapshot, inventory = look(Scope(python=str(prefix)))
+    snapshot, inventory = look(ProbeScope(python=str(prefix)))
     assert isinstance(snapshot.python, Python)
     assert snapshot.python.executable.endswith("caf\\xe9/bin/python")
     assert inventory.interpreter == str(prefix / "bin/python")
@@ -138,7 +138,7 @@ def test_the_real_tensorflow_of_this_environment() -> None:
     installed = next((path for path in sys.path if Path(path, "tensorflow").is_dir()), None)
     if installed is None:
         pytest.skip("no TensorFlow in this environment")
-    snapshot, inventory = look(Scope())
+    snapshot, inventory = look(ProbeScope())
     assert not isinstance(snapshot.frameworks, Missing)
     framework: Framework = snapshot.frameworks[0]
     assert (framework.name, framework.location) == ("tensorflow", f"{installed}/tensorflow")
@@ -153,7 +153,7 @@ def test_the_real_tensorflow_of_this_environment() -> None:
 def test_a_recorded_tree_is_examined_with_children_of_this_machine(tmp_path: Path, shim_environment: Shims) -> None:
     library = Library(gpus=2)
     root = Tree(pci=[PciCard.of(card) for card in library.cards], kernel_driver="550.163.01", container="docker").build(tmp_path / "root")
-    snapshot, _ = look(Scope(python=sys.executable, root=str(root)), shim_environment(library, Cuda(gpus=2)))
+    snapshot, _ = look(ProbeScope(python=sys.executable, root=str(root)), shim_environment(library, Cuda(gpus=2)))
     assert not isinstance(snapshot.pci, Missing)
     addresses = [device.address for device in snapshot.pci.devices]
     assert isinstance(snapshot.nvml, Nvml)
@@ -197,8 +197,8 @@ def test_empty_environments(environ: dict[str, str]) -> None:
 def test_the_hot_path_imports_nothing_slow() -> None:
     code = (
         "import sys, time\nfrom gpudoctor.process import Supervisor\nfrom gpudoctor.probe.inventory import Inventory\n"
-        "from gpudoctor.probe.inventory import Scope\nbefore = set(sys.modules)\nfrom gpudoctor.probe.observation import finished\n"
-        "with Supervisor(time.monotonic() + 30) as supervisor:\n    inventory = Inventory(supervisor, Scope())\n    inventory.begin()\n    finished(inventory)\n"
+        "from gpudoctor.probe.inventory import ProbeScope\nbefore = set(sys.modules)\nfrom gpudoctor.probe.observation import finished_snapshot\n"
+        "with Supervisor(time.monotonic() + 30) as supervisor:\n    inventory = Inventory(supervisor, ProbeScope())\n    inventory.begin()\n    finished_snapshot(inventory)\n"
         "print(' '.join(set(sys.modules) - before))"
     )
     done = subprocess.run(
@@ -209,8 +209,8 @@ def test_the_hot_path_imports_nothing_slow() -> None:
 
 
 def test_the_machine_alone_needs_no_interpreter() -> None:
-    seen, inventory = look(Scope(python="/no/such/interpreter", node=True))
-    assert {str(getattr(seen, name)) for name in ("python", "packages", "frameworks", "libraries")} == {str(NODE)}
+    seen, inventory = look(ProbeScope(python="/no/such/interpreter", node=True))
+    assert {str(getattr(seen, name)) for name in ("python", "packages", "frameworks", "libraries")} == {str(NODE_ONLY)}
     assert isinstance(seen.host, Host)
     assert inventory.libcuda_interpreter == sys.executable
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.probe.kernel_driver import VERSION, kernel_driver
+from gpudoctor.probe.kernel_driver import VERSION_FILE, kernel_driver
 from gpudoctor.snapshot import Cause, Fact, KernelDriver, Missing
 from tests.probe.places import plant
 from tests.seams.trees import PciCard, Tree
@@ -27,8 +27,8 @@ def at(root: str) -> KernelDriver:
     [(PROPRIETARY, "535.154.05", "proprietary"), (OPEN, "555.42.02", "open"), (OLD, "390.157", "proprietary")],
 )
 def test_version_and_flavour_from_the_drivers_own_line(tmp_path: Path, text: str, version: str, flavour: str) -> None:
-    found = at(plant(tmp_path, {VERSION: text}))
-    assert (found.version, found.flavour) == (Fact(version, VERSION), flavour)
+    found = at(plant(tmp_path, {VERSION_FILE: text}))
+    assert (found.version, found.flavour) == (Fact(version, VERSION_FILE), flavour)
 
 
 def test_a_loaded_driver_with_its_gpus_and_modules(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_loaded_without_a_version_differs_from_not_loaded(tmp_path: Path) -> Non
 
 
 def test_an_unintelligible_version_file(tmp_path: Path) -> None:
-    found = at(plant(tmp_path, {VERSION: "NVRM version: something new\n"}))
+    found = at(plant(tmp_path, {VERSION_FILE: "NVRM version: something new\n"}))
     assert isinstance(found.version, Missing)
     assert found.version.cause is Cause.FAILED
 

@@ -72,9 +72,9 @@ def test_the_first_and_last_of_many_events_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_truncated_log_is_marked(tmp_path: Path) -> None:
-    found = log_of(tmp_path, *(f"NVRM: line {n}" for n in range(kernel_log.LINES + 7)))
-    assert len(found.lines) == kernel_log.LINES
-    assert found.lines[-1] == f"NVRM: line {kernel_log.LINES + 6}"
+    found = log_of(tmp_path, *(f"NVRM: line {n}" for n in range(kernel_log.MAX_LINES + 7)))
+    assert len(found.lines) == kernel_log.MAX_LINES
+    assert found.lines[-1] == f"NVRM: line {kernel_log.MAX_LINES + 6}"
     assert found.cut
 
 
@@ -125,7 +125,7 @@ def journalctl(tmp_path: Path, script: str) -> KernelLog | Missing:
     program.write_text(script)
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     with Supervisor() as supervisor:
-        return kernel_log.journal(supervisor, str(program))
+        return kernel_log.log_from_journal(supervisor, str(program))
 
 
 def test_the_journal_gives_the_same_result(tmp_path: Path) -> None:
@@ -143,6 +143,6 @@ def test_an_empty_journal_is_not_an_empty_log(tmp_path: Path, script: str) -> No
 
 def test_without_journalctl() -> None:
     with Supervisor() as supervisor:
-        found = kernel_log.journal(supervisor, "")
+        found = kernel_log.log_from_journal(supervisor, "")
     assert isinstance(found, Missing)
     assert "journalctl" in found.reason

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.probe.kernel_modules import SECURE_BOOT, kernel_modules
+from gpudoctor.probe.kernel_modules import SECURE_BOOT_VARIABLE, kernel_modules
 from gpudoctor.snapshot import Blocked, Cause, DkmsModule, KernelModules, Missing
 from tests.machines.recipes.kernel import DRIVER, KERNEL, OLDER, SIGNED, dkms, modules, without_module
 from tests.probe.places import Content, plant
@@ -74,7 +74,7 @@ def test_blocked_modules(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("last", "on"), [(b"\x01", True), (b"\x00", False)])
 def test_secure_boot(tmp_path: Path, last: bytes, *, on: bool) -> None:
-    assert seen(tmp_path, {SECURE_BOOT: b"\x06\x00\x00\x00" + last}).secure_boot is on
+    assert seen(tmp_path, {SECURE_BOOT_VARIABLE: b"\x06\x00\x00\x00" + last}).secure_boot is on
 
 
 def test_unknown_secure_boot_state(tmp_path: Path) -> None:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.probe.fabric import attached, fabric_manager, fabric_parts, switches
+from gpudoctor.probe.fabric import fabric_manager, fabric_parts, has_fabric_gpu, has_nvswitch
 from gpudoctor.probe.kernel_driver import kernel_driver
-from gpudoctor.probe.kernel_side import amd, stuck
+from gpudoctor.probe.kernel_side import amd_gpus, stuck_processes
 from gpudoctor.probe.pci import pci
 from gpudoctor.snapshot import (
     Amd,
@@ -38,13 +38,13 @@ class TestFabricManager:
         return fabric_manager(root, container)
 
     def test_is_examined_if_the_bus_has_a_switch(self, tmp_path: Path) -> None:
-        assert switches(pci(str(SWITCHED.build(tmp_path / "with"))))
-        assert not switches(pci(str(Tree(pci=[PciCard()]).build(tmp_path / "without"))))
+        assert has_nvswitch(pci(str(SWITCHED.build(tmp_path / "with"))))
+        assert not has_nvswitch(pci(str(Tree(pci=[PciCard()]).build(tmp_path / "without"))))
 
     def test_is_examined_if_nvml_reports_a_gpu_on_a_fabric(self) -> None:
         for state, expected in (("not-supported", False), ("not-started", True), ("in-progress", True), ("completed", True)):
-            assert attached(Nvml(gpus=(NvmlGpu(0), NvmlGpu(1, fabric=Fabric(state, 0, 0))))) is expected
-        assert not attached(ABSENT)
+            assert has_fabric_gpu(Nvml(gpus=(NvmlGpu(0), NvmlGpu(1, fabric=Fabric(state, 0, 0))))) is expected
+        assert not has_fabric_gpu(ABSENT)
 
     def test_not_installed(self, tmp_path: Path) -> None:
         found = self.look(tmp_path, {})
@@ -111,11 +111,11 @@ def test_amd_targets(tmp_path: Path) -> None:
         f"sys/class/kfd/kfd/topology/nodes/{n}/properties": f"simd_count 8\ngfx_target_version {number}\n"
         for n, number in enumerate(numbers)
     }
-    assert amd(plant(tmp_path, nodes)) == (Amd("gfx90a"), Amd("gfx1030"), Amd("gfx1151"))
+    assert amd_gpus(plant(tmp_path, nodes)) == (Amd("gfx90a"), Amd("gfx1030"), Amd("gfx1151"))
 
 
 def test_no_amd_driver(tmp_path: Path) -> None:
-    assert isinstance(amd(str(tmp_path)), Missing)
+    assert isinstance(amd_gpus(str(tmp_path)), Missing)
 
 
 def test_processes_in_state_d(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_processes_in_state_d(tmp_path: Path) -> None:
         "proc/9/wchan": "0",
         "proc/self/stat": "7 (me) D 1\n",
     }
-    found = stuck(plant(tmp_path, files))
+    found = stuck_processes(plant(tmp_path, files))
     assert isinstance(found, tuple)
     first, second = found
     assert first == StuckProcess(7, "nvidia-smi (x) S", "rwsem_down_write_slowpath")

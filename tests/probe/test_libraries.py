@@ -15,9 +15,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from gpudoctor.children.own.xray.components import component, cudnn_parts, soname
-from gpudoctor.probe.libraries import NOTHING, arguments, libraries, subjects
-from gpudoctor.process import Spec, Supervisor
-from gpudoctor.report.schema import schema
+from gpudoctor.probe.libraries import NO_CUDA_FRAMEWORK, libraries, xray_arguments, xrayed_frameworks
+from gpudoctor.process import ChildSpec, Supervisor
+from gpudoctor.report.schema import document_schema
 from gpudoctor.snapshot import Cause, Fact, FoundBy, Framework, FrameworkLibraries, GpuCode, Libraries, LibraryFile, LibraryUse, Missing
 from tests.elf.test_fatbin import PTX, SASS, entry, fat
 from tests.seams import warm
@@ -71,11 +71,11 @@ def tensorflow(site: Path, runpath: str = "") -> Path:
 
 def xray(path: Path | list[Path], *frameworks: Framework, environ: Mapping[str, str] | None = None) -> Libraries:
     folders = path if isinstance(path, list) else [path]
-    words = arguments(os.path.realpath(sys.executable), map(str, folders), frameworks, "/")
+    words = xray_arguments(os.path.realpath(sys.executable), map(str, folders), frameworks, "/")
     variables = {"PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1", **(environ or {})}
     with Supervisor() as supervisor:
         argv = (sys.executable, "-I", "-S", str(PROBE), "--answer-fd", "{answer}", *words)
-        supervisor.start(Spec(name="libraries", argv=argv, environment=variables))
+        supervisor.start(ChildSpec(name="libraries", argv=argv, environment=variables))
         outcome = supervisor.wait(["libraries"])["libraries"]
     found = libraries(outcome, frameworks)
     assert isinstance(found, Libraries), found
@@ -303,16 +303,16 @@ def test_damaged_libraries_are_reported(tmp_path: Path) -> None:
 def test_only_cuda_builds_are_examined(tmp_path: Path) -> None:
     cpu = Framework(name="tensorflow", distribution="tensorflow-cpu", location=str(tmp_path), cuda_build=False)
     rocm = Framework(name="torch", distribution="torch", location=str(tmp_path), cuda_build=False, rocm_build=True)
-    unknown = Framework(name="jax", distribution="", location=NOTHING, cuda_build=True)
-    assert subjects((cpu, rocm, unknown)) == ()
-    gone = Framework(name="jax", distribution="jax", location=NOTHING, cuda_build=True)
-    assert subjects((gone,)) == (gone,)
+    unknown = Framework(name="jax", distribution="", location=NO_CUDA_FRAMEWORK, cuda_build=True)
+    assert xrayed_frameworks((cpu, rocm, unknown)) == ()
+    gone = Framework(name="jax", distribution="jax", location=NO_CUDA_FRAMEWORK, cuda_build=True)
+    assert xrayed_frameworks((gone,)) == (gone,)
 
 
 def test_an_unreadable_interpreter_is_a_reason(tmp_path: Path) -> None:
-    words = arguments("/etc/passwd", [str(tmp_path)], (framework("torch", tmp_path),), "/")
+    words = xray_arguments("/etc/passwd", [str(tmp_path)], (framework("torch", tmp_path),), "/")
     with Supervisor() as supervisor:
-        supervisor.start(Spec(name="x", argv=(sys.executable, "-I", "-S", str(PROBE), "--answer-fd", "{answer}", *words)))
+        supervisor.start(ChildSpec(name="x", argv=(sys.executable, "-I", "-S", str(PROBE), "--answer-fd", "{answer}", *words)))
         found = libraries(supervisor.wait(["x"])["x"], ())
     assert found == Missing(Cause.FAILED, "the loader could not be simulated for /etc/passwd: not an ELF file")
 
@@ -320,7 +320,7 @@ def test_an_unreadable_interpreter_is_a_reason(tmp_path: Path) -> None:
 def test_answers_before_a_stall_are_kept() -> None:
     script = 'import os, time; os.write(int("{answer}"), b\'{"type":"framework-libraries","framework":"tensorflow"}\\n@looking at torch\\n\'); time.sleep(60)'
     with Supervisor() as supervisor:
-        supervisor.start(Spec(name="x", argv=(sys.executable, "-I", "-S", "-c", script), stall=0.5))
+        supervisor.start(ChildSpec(name="x", argv=(sys.executable, "-I", "-S", "-c", script), stall=0.5))
         outcome = supervisor.wait(["x"])["x"]
     found = libraries(outcome, (framework("tensorflow", Path("/a")), framework("torch", Path("/b"))))
     assert isinstance(found, Libraries)
@@ -370,7 +370,7 @@ def test_the_command_on_a_file(tmp_path: Path) -> None:
     assert "!! libcudart.so.12" in out
     code, out, _ = run(str(path), "--format", "json", environ={"LD_LIBRARY_PATH": str(tmp_path / "x")})
     said: dict[str, Any] = json.loads(out)
-    Draft202012Validator(schema("xray")).validate(said)
+    Draft202012Validator(document_schema("xray")).validate(said)
     assert said["schema"] == "gpudoctor.xray/1"
     (need,) = (need for need in said["files"][0]["needs"] if need["wanted"] == "libcudart.so.12")
     assert (need["path"], need["why"]) == (str(leaf), "LD_LIBRARY_PATH")
@@ -416,7 +416,7 @@ def test_the_command_on_an_environment(tmp_path: Path) -> None:
     assert "  refused" not in legend
     assert max(len(line) for line in out.splitlines() if "/" not in line) <= 80
     code, out, _ = run("--python", str(tmp_path / "e"), "--format", "json")
-    Draft202012Validator(schema("xray")).validate(json.loads(out))
+    Draft202012Validator(document_schema("xray")).validate(json.loads(out))
     assert json.loads(out)["libraries"]["frameworks"][0]["framework"] == "tensorflow"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pynvml
 import pytest
 
-from gpudoctor.probe.inventory import Scope
+from gpudoctor.probe.inventory import ProbeScope
 from gpudoctor.snapshot import Cause, Fabric, Libcuda, LinkCount, Missing, Nvml, NvmlGpu, RetiredPages, Sram
 from tests.probe.places import look
 from tests.seams import LACKED, READ_TWICE, Cuda, Mig
@@ -31,7 +31,7 @@ NAMED = ("nvmlDeviceGetNvLinkState", "nvmlDeviceGetNvLinkErrorCounter", "nvmlDev
 @pytest.fixture
 def ask(shim_environment: Shims) -> Callable[..., Nvml]:
     def asked(library: Library) -> Nvml:
-        nvml = look(Scope(python=sys.executable), shim_environment(library))[0].nvml
+        nvml = look(ProbeScope(python=sys.executable), shim_environment(library))[0].nvml
         assert isinstance(nvml, Nvml), nvml
         return nvml
 
@@ -281,7 +281,7 @@ def test_a_number_that_no_gpu_has_is_missing(card: AskCard, function: str, field
 @pytest.mark.parametrize("library", [Library(calls={"nvmlDeviceGetCount": "spoil huge"}), Cuda(calls={"cuDeviceGetCount": "spoil huge"})])
 def test_a_number_of_gpus_that_no_machine_has_is_not_walked(library: Library | Cuda, shim_environment: Shims) -> None:
     began = time.monotonic()
-    seen = look(Scope(python=sys.executable), shim_environment(library))[0]
+    seen = look(ProbeScope(python=sys.executable), shim_environment(library))[0]
     assert time.monotonic() - began < 20
     section = seen.nvml if isinstance(library, Library) else seen.libcuda
     assert isinstance(section, Nvml | Libcuda)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gpudoctor.probe.inventory import Scope
+from gpudoctor.probe.inventory import ProbeScope
 from gpudoctor.snapshot import (
     ApplicationClocks,
     Bar1,
@@ -34,7 +34,7 @@ MIB = 1 << 20
 @pytest.fixture
 def card(shim_environment: Shims) -> AskCard:
     def asked(gpu: Card, *, identify: bool = False, **changes: object) -> NvmlGpu:
-        options = Scope(python=sys.executable, identify=identify)
+        options = ProbeScope(python=sys.executable, identify=identify)
         nvml = look(options, shim_environment(Library(gpus=[gpu], **changes)))[0].nvml  # type: ignore[arg-type]
         assert isinstance(nvml, Nvml), nvml
         assert isinstance(nvml.gpus, tuple)

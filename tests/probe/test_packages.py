@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.probe.frameworks import frameworks
-from gpudoctor.probe.inventory import Scope
-from gpudoctor.probe.other_environments import elsewhere
-from gpudoctor.probe.packages import packages
+from gpudoctor.probe.inventory import ProbeScope
+from gpudoctor.probe.other_environments import frameworks_elsewhere
+from gpudoctor.probe.packages import installed_packages
 from gpudoctor.snapshot import Cause, Distribution, Missing
 from tests.probe.places import look, plant
 
@@ -31,7 +31,7 @@ Requires-Dist: protobuf<2 is what a line of the description may begin with
 
 
 def only(site: Path, **changes: str) -> Distribution:
-    (found,) = packages([str(site)], **changes).distributions
+    (found,) = installed_packages([str(site)], **changes).distributions
     return found
 
 
@@ -50,7 +50,7 @@ def test_what_a_framework_requires_and_nothing_on_the_path_has_is_told(tmp_path:
     plant(
         tmp_path / "b", {"triton-3.2.0.dist-info/METADATA": "", "filelock.py": "", "sympy.py": "", "numpy-2.1-py3.11.egg-info/PKG-INFO": ""}
     )
-    (torch, *_) = packages([str(tmp_path / "a"), str(tmp_path / "b")]).distributions
+    (torch, *_) = installed_packages([str(tmp_path / "a"), str(tmp_path / "b")]).distributions
     assert torch.lacks == ()
 
 
@@ -71,7 +71,7 @@ def with_files(site: Path) -> None:
 
 
 def torch_in(*sites: Path) -> Distribution:
-    return next(found for found in packages(map(str, sites)).distributions if found.name == "torch")
+    return next(found for found in installed_packages(map(str, sites)).distributions if found.name == "torch")
 
 
 @pytest.mark.parametrize(
@@ -152,14 +152,14 @@ def test_in_a_conda_environment_installers_are_read(tmp_path: Path) -> None:
         "openssl-3.3.1-h4ab18f5_0",
     )
     plant(tmp_path / "conda-meta", {f"{name}.json": "{}" for name in names} | {"history": "", "torch-note.txt": ""})
-    found = packages([str(site)], str(tmp_path))
+    found = installed_packages([str(site)], str(tmp_path))
     assert found.distributions[0].installer == "pip"
     assert found.conda == ("cudnn-8.9.2.26-cuda11_0", "numpy-1.26.4-py311h64a7726_0", "pytorch-2.5.1-py3.11_cuda12.4_cudnn9.1.0_0")
 
 
 def test_outside_conda_there_is_nothing_of_conda(tmp_path: Path) -> None:
     for prefix, cause in (("", Cause.ABSENT), (str(tmp_path / "none"), Cause.ABSENT)):
-        conda = packages([], prefix).conda
+        conda = installed_packages([], prefix).conda
         assert isinstance(conda, Missing)
         assert conda.cause is cause
 
@@ -187,32 +187,34 @@ def test_frameworks_of_other_environments_are_found(tmp_path: Path) -> None:
         "HOME": str(tmp_path / "home"),
         "PATH": os.pathsep.join(("relative", str(tmp_path / "usr/bin"), str(tmp_path / "none"))),
     }
-    found = elsewhere(environ, "", [str(tmp_path / "venv" / SITE)], "/")
+    found = frameworks_elsewhere(environ, "", [str(tmp_path / "venv" / SITE)], "/")
     assert {(distribution.name, distribution.where.removeprefix(f"{tmp_path}/")) for distribution in found} == {
         ("torch", f"conda/{SITE}"),
         ("torch", f"home/.local/{SITE}"),
         ("torch", f"usr/{SITE}"),
         ("tensorflow", "usr/lib/python3/dist-packages"),
     }
-    named = elsewhere(environ, "", [], str(tmp_path))
+    named = frameworks_elsewhere(environ, "", [], str(tmp_path))
     assert {distribution.where.removeprefix(f"{tmp_path}/") for distribution in named} == {f"venv/{SITE}", f"conda/{SITE}"}
 
 
 def test_what_the_examined_environment_has_for_another_python_is_found(tmp_path: Path) -> None:
     plant(tmp_path / "venv", {"lib/python3.9/site-packages/torch-2.6.0.dist-info/METADATA": ""})
-    (other,) = elsewhere({"PATH": ""}, str(tmp_path / "venv/bin/python"), [str(tmp_path / "venv/lib/python3.12/site-packages")], "/none")
+    (other,) = frameworks_elsewhere(
+        {"PATH": ""}, str(tmp_path / "venv/bin/python"), [str(tmp_path / "venv/lib/python3.12/site-packages")], "/none"
+    )
     assert other == Distribution("torch", "2.6.0", f"{tmp_path}/venv/lib/python3.9/site-packages")
 
 
 def test_the_examined_environment_is_not_another_by_another_path(tmp_path: Path) -> None:
     plant(tmp_path / "venv", {f"{SITE}/torch-2.6.0.dist-info/METADATA": ""})
     (tmp_path / "link").symlink_to("venv")
-    assert elsewhere({"VIRTUAL_ENV": str(tmp_path / "link")}, "", [str(tmp_path / "venv" / SITE)], "/none") == ()
+    assert frameworks_elsewhere({"VIRTUAL_ENV": str(tmp_path / "link")}, "", [str(tmp_path / "venv" / SITE)], "/none") == ()
 
 
 def test_other_environments_are_only_searched_without_a_framework_here(tmp_path: Path) -> None:
     plant(tmp_path / "venv", {f"{SITE}/torch-2.6.0.dist-info/METADATA": ""})
     environ = {"PATH": os.defpath, "HOME": str(tmp_path), "VIRTUAL_ENV": str(tmp_path / "venv")}
-    snapshot, _ = look(Scope(python="/usr/bin/python3", root=str(tmp_path)), environ)
+    snapshot, _ = look(ProbeScope(python="/usr/bin/python3", root=str(tmp_path)), environ)
     assert not isinstance(snapshot.python, Missing)
     assert snapshot.python.elsewhere == (Distribution("torch", "2.6.0", f"{tmp_path}/venv/{SITE}"),)

@@ -14,7 +14,7 @@ import pytest
 
 from gpudoctor.children.own.xray.disk import Disk
 from gpudoctor.children.own.xray.python_files import Hole, asking, hole, imports
-from gpudoctor.elf.system import System
+from gpudoctor.elf.system import FileTree
 from gpudoctor.frameworks.spec import BuildFile, FrameworkSpec
 
 SPEC = FrameworkSpec(name="torch", title="PyTorch", distributions=("torch", "torch-cpu"), version_files={"torch": ("torch/version.py", ())})
@@ -50,7 +50,7 @@ def planted(site: Path, name: str = "torch") -> Path:
 
 
 def seen(site: Path, *absent: str) -> Hole | None:
-    return hole(Disk(System("/", []), (str(site),), ()), f"{site}/torch", SPEC, frozenset(absent))
+    return hole(Disk(FileTree("/", []), (str(site),), ()), f"{site}/torch", SPEC, frozenset(absent))
 
 
 def imported(site: Path) -> bool:
@@ -131,7 +131,7 @@ def test_an_empty_file_in_place_of_code_is_named(tmp_path: Path) -> None:
 )
 def test_a_file_that_no_longer_states_the_build_is_damaged(tmp_path: Path, text: str, why: str) -> None:
     spec = SPEC._replace(build=BuildFile(files=("torch/version.py",), cuda=("cuda",), hip="hip"))
-    disk = Disk(System("/", []), (str(tmp_path),), ())
+    disk = Disk(FileTree("/", []), (str(tmp_path),), ())
     planted(tmp_path)
     assert hole(disk, f"{tmp_path}/torch", spec, frozenset()) is None  # as its wheel has it
     (tmp_path / "torch/version.py").write_text(text)
@@ -209,7 +209,7 @@ def test_a_module_that_an_archive_may_have_is_not_known_to_be_absent(tmp_path: P
     importing(tmp_path)
     shutil.rmtree(tmp_path / "absl")
     (tmp_path / "more.zip").write_text("")
-    disk = Disk(System("/", []), (str(tmp_path), f"{tmp_path}/more.zip"), ())
+    disk = Disk(FileTree("/", []), (str(tmp_path), f"{tmp_path}/more.zip"), ())
     assert hole(disk, f"{tmp_path}/torch", SPEC, frozenset({"protobuf"})) is None
 
 
@@ -302,7 +302,7 @@ def test_a_shadowed_module_counts_if_the_import_asks_for_it(tmp_path: Path, modu
     (tmp_path / "shadows").mkdir()
     (tmp_path / "shadows" / f"{module}.py").write_text("from elsewhere import *\n")
     shadows = {module: f"{tmp_path}/shadows/{module}.py"}
-    found = asking(Disk(System("/", []), (library, str(tmp_path)), ()), f"{tmp_path}/torch", SPEC, shadows)
+    found = asking(Disk(FileTree("/", []), (library, str(tmp_path)), ()), f"{tmp_path}/torch", SPEC, shadows)
     where = library if asked_by == "selectors.py" else str(tmp_path)
     assert [(one.module, one.kind, one.asked_by) for one in found] == ([(module, "shadowed", f"{where}/{asked_by}")] if asked_by else [])
 
@@ -333,7 +333,7 @@ def test_a_shadow_is_said_to_lack_something_exactly_if_the_import_fails(tmp_path
     (tmp_path / "shadows/random.py").write_text("mine = 1\n")
     library = str(Path(os.__file__).parent)
     found = asking(
-        Disk(System("/", []), (library, str(tmp_path)), ()), f"{tmp_path}/torch", SPEC, {"random": f"{tmp_path}/shadows/random.py"}
+        Disk(FileTree("/", []), (library, str(tmp_path)), ()), f"{tmp_path}/torch", SPEC, {"random": f"{tmp_path}/shadows/random.py"}
     )
     told = f"import sys; sys.path[:0] = [{str(tmp_path / 'shadows')!r}, {str(tmp_path)!r}]; import torch"
     works = subprocess.run((sys.executable, "-I", "-B", "-S", "-c", told), capture_output=True, check=False).returncode == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.probe.inventory import Scope
+from gpudoctor.probe.inventory import ProbeScope
 from gpudoctor.snapshot import Libcuda, Missing, Python, Variables
 from gpudoctor.snapshot.variable_names import READ_LATE, WHOLE
 from tests.probe.places import EMPTY, look, plant
@@ -68,7 +68,7 @@ def really(python: Path, environ: dict[str, str]) -> dict[str, str]:
 
 
 def looked(python: Path, environ: dict[str, str]) -> Variables:
-    snapshot, _ = look(Scope(python=str(python)), environ)
+    snapshot, _ = look(ProbeScope(python=str(python)), environ)
     assert isinstance(snapshot.variables, Variables)
     return snapshot.variables
 
@@ -115,14 +115,14 @@ def test_a_file_that_cannot_be_found_is_not_invented(tmp_path: Path) -> None:
 def test_a_start_that_only_mentions_a_given_variable_does_not_set_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     environ = {**EMPTY, "CUDA_VISIBLE_DEVICES": "0"}
     sitecustomize(venv(tmp_path, NEWEST[0]), "import os; os.environ.setdefault('CUDA_VISIBLE_DEVICES', '0')")
-    monkeypatch.setattr("gpudoctor.probe.python_start._at_our_start", lambda: environ)
+    monkeypatch.setattr("gpudoctor.probe.python_start._own_start_variables", lambda: environ)
     assert looked(tmp_path / "bin/python", environ).set_by == {}
 
 
 def test_a_value_that_our_own_start_set_has_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """gpudoctor in the examined environment has run its sitecustomize itself."""
     file = sitecustomize(venv(tmp_path, NEWEST[0]), SETS)
-    monkeypatch.setattr("gpudoctor.probe.python_start._at_our_start", dict)
+    monkeypatch.setattr("gpudoctor.probe.python_start._own_start_variables", dict)
     set_at_start = {"CUDA_VISIBLE_DEVICES": "7", "JAX_PLATFORMS": "cpu"}
     assert looked(tmp_path / "bin/python", EMPTY | set_at_start).set_by == dict.fromkeys(set_at_start, str(file))
 
@@ -136,14 +136,14 @@ def test_libcuda_is_asked_as_programs_ask_it(
 ) -> None:
     sitecustomize(venv(tmp_path, NEWEST[0]), statement)
     environ = shim_environment(Nvml(gpus=2), Cuda(gpus=2)) | ({"CUDA_VISIBLE_DEVICES": given} if given else {})
-    snapshot, _ = look(Scope(python=str(tmp_path / "bin/python")), environ)
+    snapshot, _ = look(ProbeScope(python=str(tmp_path / "bin/python")), environ)
     assert (counted(snapshot.libcuda), counted(snapshot.libcuda_unmasked)) == counts
 
 
 def test_libcuda_is_asked_without_the_mask_of_a_wrapper(tmp_path: Path, shim_environment: Shims) -> None:
     venv(tmp_path, NEWEST[0])
     environ = shim_environment(Nvml(gpus=2), Cuda(gpus=2))
-    snapshot, _ = look(Scope(python=str(wrapped(tmp_path, "export CUDA_VISIBLE_DEVICES=7"))), environ)
+    snapshot, _ = look(ProbeScope(python=str(wrapped(tmp_path, "export CUDA_VISIBLE_DEVICES=7"))), environ)
     assert (counted(snapshot.libcuda), counted(snapshot.libcuda_unmasked)) == (0, 2)
 
 
@@ -154,7 +154,7 @@ def counted(section: Libcuda | Missing) -> int | None:
 
 
 def shadowed(python: Path | str, environ: dict[str, str], beside: Path | None = None) -> dict[str, str]:
-    snapshot, _ = look(Scope(python=str(python), cwd=str(beside) if beside else None), environ)
+    snapshot, _ = look(ProbeScope(python=str(python), cwd=str(beside) if beside else None), environ)
     assert isinstance(snapshot.python, Python)
     return {Path(path).name: path for path in snapshot.python.shadowing}
 

@@ -12,7 +12,7 @@ import pytest
 from gpudoctor.children.own.xray.disk import Disk
 from gpudoctor.children.own.xray.python_files import Hole, hole
 from gpudoctor.children.own.xray.required_files import recorded_files, refuses
-from gpudoctor.elf.system import System
+from gpudoctor.elf.system import FileTree
 from gpudoctor.frameworks.spec import FrameworkSpec
 from tests.machines.elf_library import Library
 
@@ -59,7 +59,7 @@ def planted(site: Path) -> Path:
 def seen(*sites: Path | str) -> Hole | None:
     path = tuple(map(str, sites))
     home = next(f"{site}/torch" for site in path if Path(site, "torch").is_dir())
-    return hole(Disk(System("/", []), path, ()), home, SPEC, frozenset())
+    return hole(Disk(FileTree("/", []), path, ()), home, SPEC, frozenset())
 
 
 def imported(*sites: Path) -> bool:

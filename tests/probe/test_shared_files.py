@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.probe.packages import packages
+from gpudoctor.probe.packages import installed_packages
 from gpudoctor.snapshot import Overwritten, Packages
 
 CPU = {"onnxruntime/__init__.py": "A = 1\n", "onnxruntime/capi/state.so": "cpu", "onnxruntime/same.py": "same\n"}
@@ -57,7 +57,7 @@ def installed(site: Path, wheels: Path, **distributions: dict[str, str]) -> Pack
             "--root-user-action=ignore",
         )
         subprocess.run((*command, "--target", str(site), "--upgrade", str(made)), check=True)
-    return packages([str(site)])
+    return installed_packages([str(site)])
 
 
 def unpacked(site: Path, wheels: Path, **distributions: dict[str, str]) -> Packages:
@@ -65,7 +65,7 @@ def unpacked(site: Path, wheels: Path, **distributions: dict[str, str]) -> Packa
     for name, files in distributions.items():
         with zipfile.ZipFile(wheel(wheels, name.replace("_", "-"), files)) as archive:
             archive.extractall(site)
-    return packages([str(site)])
+    return installed_packages([str(site)])
 
 
 @pytest.mark.parametrize("last", ["onnxruntime", "onnxruntime_gpu"])
@@ -80,7 +80,7 @@ def test_whose_files_lie_there_is_told_by_size_and_by_hash(tmp_path: Path, last:
 def test_mixed_files_count_for_each(tmp_path: Path) -> None:
     unpacked(tmp_path / "site", tmp_path, onnxruntime=CPU, onnxruntime_gpu=GPU)
     (tmp_path / "site/onnxruntime/capi/state.so").write_text("cpu")
-    (found,) = packages([str(tmp_path / "site")]).overwritten
+    (found,) = installed_packages([str(tmp_path / "site")]).overwritten
     assert found.lying == (1, 1)
 
 
@@ -91,7 +91,7 @@ def test_what_a_removal_leaves_is_emptied(tmp_path: Path) -> None:
     for path in (*CPU, "onnxruntime-1.0.dist-info/RECORD", "onnxruntime-1.0.dist-info/METADATA", "onnxruntime-1.0.dist-info/WHEEL"):
         (tmp_path / "site" / path).unlink()
     (tmp_path / "site/onnxruntime-1.0.dist-info").rmdir()
-    seen = packages([str(tmp_path / "site")])
+    seen = installed_packages([str(tmp_path / "site")])
     assert (seen.overwritten, seen.emptied) == ((), ("onnxruntime-gpu==1.0",))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.probe.frameworks import frameworks
-from gpudoctor.probe.packages import packages
+from gpudoctor.probe.packages import installed_packages
 from gpudoctor.snapshot import Fact
 from tests.probe.places import plant
 
@@ -16,7 +16,7 @@ HEADER = "#define TF_MAJOR_VERSION 2\n#define TF_MINOR_VERSION 15\n#define TF_PA
 
 
 def left(site: Path) -> tuple[list[str], list[str]]:
-    found = packages([str(site)])
+    found = installed_packages([str(site)])
     return [distribution.version for distribution in found.distributions], [leftover.version for leftover in found.leftovers]
 
 
@@ -31,7 +31,7 @@ def test_tensorflows_header_decides(tmp_path: Path) -> None:
     files = {f"tensorflow-{version}.dist-info/METADATA": "" for version in ("2.15.1", "2.9.0")}
     plant(tmp_path, files | {V: HEADER, "tensorflow/__init__.py": ""})
     assert left(tmp_path) == (["2.15.1"], ["2.9.0"])
-    (framework,) = frameworks([str(tmp_path)], packages([str(tmp_path)]).distributions)
+    (framework,) = frameworks([str(tmp_path)], installed_packages([str(tmp_path)]).distributions)
     assert isinstance(framework.version, Fact)
     assert framework.version.value == "2.15.1"
 

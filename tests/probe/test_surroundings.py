@@ -10,9 +10,9 @@ import pytest
 
 from gpudoctor.probe.container import container
 from gpudoctor.probe.container_tools import container_tools
-from gpudoctor.probe.driver_files import cached, mounted
+from gpudoctor.probe.driver_files import cached_libraries, mounted_libraries
 from gpudoctor.probe.limits import limits
-from gpudoctor.probe.scheduler import allocation, mps
+from gpudoctor.probe.scheduler import gpu_allocation, mps_folder
 from gpudoctor.probe.wsl import wsl
 from gpudoctor.snapshot import Allocation, Cause, Container, ContainerTools, DriverFile, LoaderCache, Missing, Mps, SharedMemory
 from tests.machines.recipes.surroundings import MOUNTS
@@ -25,7 +25,7 @@ FOLDER = "/usr/lib/x86_64-linux-gnu"
 def test_mounted_libraries_have_the_version_in_their_own_or_target_name() -> None:
     renamed = f"9 1 8:1 {FOLDER}/libcuda.so.535.1.2 /usr/lib64/libcuda.so.1 ro - ext4 /dev/sda1 rw\n"
     unnamed = "9 1 8:1 /opt/x /usr/lib64/libnvidia-ml.so.1 ro - ext4 /dev/sda1 rw\n"
-    found = mounted(MOUNTS + renamed + unnamed + "short line\n")
+    found = mounted_libraries(MOUNTS + renamed + unnamed + "short line\n")
     assert isinstance(found, tuple)
     assert [(file.path, file.version) for file in found[:3]] == [
         (f"{FOLDER}/libcuda.so.{DRIVER}", DRIVER),
@@ -44,14 +44,14 @@ def test_the_loaders_cache_as_ldconfig_writes_it(tmp_path: Path) -> None:
     for name in ("libcuda.so.1", "libnvidia-ml.so.1", "libcudart.so.12"):
         subprocess.run(["gcc", "-shared", "-x", "c", f"-Wl,-soname,{name}", "-o", folder / name, "/dev/null"], check=True)
     subprocess.run(["/sbin/ldconfig", "-X", "-C", tmp_path / "root/etc/ld.so.cache", "-f", "/dev/null", folder], check=True)
-    found = cached(str(tmp_path / "root"))
+    found = cached_libraries(str(tmp_path / "root"))
     assert isinstance(found, LoaderCache)
     assert found.driver_files == (f"{folder}/libcuda.so.1", f"{folder}/libnvidia-ml.so.1")
 
 
 @pytest.mark.parametrize(("content", "cause"), [(None, Cause.ABSENT), ("", Cause.FAILED), ("elf", Cause.FAILED)])
 def test_a_cache_without_entries(tmp_path: Path, content: str | None, cause: Cause) -> None:
-    found = cached(plant(tmp_path, {} if content is None else {"/etc/ld.so.cache": content}))
+    found = cached_libraries(plant(tmp_path, {} if content is None else {"/etc/ld.so.cache": content}))
     assert isinstance(found, Missing)
     assert found.cause is cause
 
@@ -201,23 +201,23 @@ def test_the_gpus_that_each_scheduler_assigned(
     tmp_path: Path, environ: dict[str, str], scheduler: str, gpus: tuple[str, ...] | Cause
 ) -> None:
     root = plant(tmp_path, {"/var/gpus": "node1-gpu0\nnode1-gpu3\n", "/proc/self/cgroup": "0::/system.slice/slurmstepd.scope/job_7\n"})
-    found = allocation(root, environ)
+    found = gpu_allocation(root, environ)
     assert isinstance(found, Allocation)
     assert (found.scheduler, found.gpus.cause if isinstance(found.gpus, Missing) else found.gpus) == (scheduler, gpus)
     assert found.constrained is True
 
 
 def test_outside_a_job(tmp_path: Path) -> None:
-    found = allocation(str(tmp_path), {"SLURM_JOB_ID": "", "CUDA_VISIBLE_DEVICES": "0"})
+    found = gpu_allocation(str(tmp_path), {"SLURM_JOB_ID": "", "CUDA_VISIBLE_DEVICES": "0"})
     assert isinstance(found, Missing)
     assert found.cause is Cause.ABSENT
 
 
 def test_the_folder_of_mps(tmp_path: Path) -> None:
     root = plant(tmp_path, {"/tmp/nvidia-mps/control": "", "/var/mps/log": ""})
-    assert mps(root, {}) == Mps("/tmp/nvidia-mps", "default", control=True)
-    assert mps(root, {"CUDA_MPS_PIPE_DIRECTORY": "/var/mps"}) == Mps("/var/mps", "CUDA_MPS_PIPE_DIRECTORY", control=False)
-    assert isinstance(mps(root, {"CUDA_MPS_PIPE_DIRECTORY": "/none"}), Missing)
+    assert mps_folder(root, {}) == Mps("/tmp/nvidia-mps", "default", control=True)
+    assert mps_folder(root, {"CUDA_MPS_PIPE_DIRECTORY": "/var/mps"}) == Mps("/var/mps", "CUDA_MPS_PIPE_DIRECTORY", control=False)
+    assert isinstance(mps_folder(root, {"CUDA_MPS_PIPE_DIRECTORY": "/none"}), Missing)
 
 
 STATUS = (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.errors import UsageError
-from gpudoctor.probe.target import choose, named_target, target
+from gpudoctor.probe.target import chosen_target, named_target, suggested_target
 
 
 def interpreter(place: Path, name: str = "python") -> str:
@@ -29,7 +29,7 @@ def environ(tmp_path: Path) -> dict[str, str]:
 
 
 def test_the_first_of_five(environ: dict[str, str], tmp_path: Path) -> None:
-    found = choose("/own/python", environ, own_has_framework=True)
+    found = suggested_target("/own/python", environ, own_has_framework=True)
     assert (found.executable, "beside a framework" in found.why) == ("/own/python", True)
     order = [
         ("VIRTUAL_ENV", str(tmp_path / "venv/bin/python"), "active virtual environment"),
@@ -38,33 +38,33 @@ def test_the_first_of_five(environ: dict[str, str], tmp_path: Path) -> None:
         ("", "/own/python", "gpudoctor's own"),
     ]
     for taken_away, executable, why in order:
-        found = choose("/own/python", environ)
+        found = suggested_target("/own/python", environ)
         assert found.executable == executable
         assert why in found.why
         environ[taken_away] = ""
 
 
 def test_a_broken_active_environment_is_skipped_and_named(environ: dict[str, str]) -> None:
-    found = choose("/own/python", {**environ, "VIRTUAL_ENV": "/deleted/venv"})
+    found = suggested_target("/own/python", {**environ, "VIRTUAL_ENV": "/deleted/venv"})
     assert found.executable.endswith("conda/bin/python")
     assert "/deleted/venv has no interpreter" in found.why
 
 
 def test_python3_if_path_has_no_python(tmp_path: Path) -> None:
     executable = interpreter(tmp_path, "python3")
-    assert choose("/own", {"PATH": str(tmp_path)}).executable == executable
+    assert suggested_target("/own", {"PATH": str(tmp_path)}).executable == executable
 
 
 def test_our_own_folder_first_on_path_is_not_the_users_choice(tmp_path: Path) -> None:
     own, theirs = interpreter(tmp_path / "own"), interpreter(tmp_path / "theirs")
-    assert choose(own, {"PATH": f"{tmp_path}/own:{tmp_path}/theirs"}).executable == theirs
+    assert suggested_target(own, {"PATH": f"{tmp_path}/own:{tmp_path}/theirs"}).executable == theirs
 
 
 def test_nothing_is_taken_from_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     interpreter(tmp_path)
     interpreter(tmp_path / "bin")
     monkeypatch.chdir(tmp_path)
-    assert choose("/own", {"VIRTUAL_ENV": ".", "PATH": ":.:./"}).executable == "/own"
+    assert suggested_target("/own", {"VIRTUAL_ENV": ".", "PATH": ":.:./"}).executable == "/own"
 
 
 def test_named_interpreter_folder_and_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,14 +102,14 @@ def test_our_own_environment_only_counts_with_a_framework(tmp_path: Path) -> Non
     (site / "tensorflow_hub-0.16.0.dist-info").mkdir(parents=True)
     executable = interpreter(tmp_path / "path")
     environ = {"PATH": str(tmp_path / "path")}
-    assert target(None, environ, "/own", [str(site)]).executable == executable
+    assert chosen_target(None, environ, "/own", [str(site)]).executable == executable
     (site / "tensorflow_cpu-2.21.0.dist-info").mkdir()
-    assert target(None, environ, "/own", [str(site)]).executable == "/own"
+    assert chosen_target(None, environ, "/own", [str(site)]).executable == "/own"
 
 
 def test_the_environment_of_ray_tasks_was_named_by_nobody(tmp_path: Path) -> None:
     own, other = interpreter(tmp_path / "ray"), interpreter(tmp_path / "other")
     task = {"RAY_JOB_ID": "01000000"}
-    assert target(own, task, own, []).why == "the environment of Ray tasks"
-    assert target(own, task, own, []).named
-    assert target(other, task, own, []).why == target(own, {}, own, []).why == "named with --python"
+    assert chosen_target(own, task, own, []).why == "the environment of Ray tasks"
+    assert chosen_target(own, task, own, []).named
+    assert chosen_target(other, task, own, []).why == chosen_target(own, {}, own, []).why == "named with --python"

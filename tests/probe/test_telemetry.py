@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from gpudoctor.probe.telemetry import GpuWatch
 from gpudoctor.probe.telemetry_summary import GpuSamples, NvmlSample
-from gpudoctor.process import Spec, Supervisor
-from gpudoctor.progress import Event, silent
-from gpudoctor.snapshot import Cause, GpuLoad, Held, Loads, Missing, Nvml, NvmlGpu, Snapshot, Span, decode, encode
+from gpudoctor.process import ChildSpec, Supervisor
+from gpudoctor.progress import Event, ignore_event
+from gpudoctor.snapshot import Cause, GpuLoad, Held, Loads, Missing, Nvml, NvmlGpu, Snapshot, Span, decode_snapshot, encode_snapshot
 from tests.builders import machine
 from tests.seams import Nvml as Library
 from tests.seams import NvmlGpu as Card
@@ -55,7 +55,7 @@ class Play:
         others = set(children_of(os.getpid()))  # of other tests, such as what forks gpudoctor for them
         with Supervisor(time.monotonic() + 60) as supervisor:
             watch = GpuWatch(supervisor, seen(*self.places.values()), self.places, self.environ)
-            hear = watch.through(silent)
+            hear = watch.recording_progress(ignore_event)
             code = (
                 "import os, sys, time\nos.write(int(sys.argv[1]), b'@begun\\n')\n"
                 f"open(os.environ['FAKE_LOAD'], 'w').write(str(os.getpid()))\ntime.sleep({seconds})"
@@ -64,7 +64,7 @@ class Play:
             hear(Event("begin", "import", "torch"))
             hear(Event("end", "import", "torch"))
             hear(Event("begin", stage, "torch", "dense", "GPU:0"))
-            supervisor.start(Spec(name="training", argv=(sys.executable, "-c", code, "{answer}"), environment=self.environ))
+            supervisor.start(ChildSpec(name="training", argv=(sys.executable, "-c", code, "{answer}"), environment=self.environ))
             ended = supervisor.wait(["training"])["training"]
             assert ended.trouble == ""
             hear(Event("end", stage, "torch", "dense", "GPU:0"))
@@ -121,7 +121,7 @@ def test_only_the_gpu_of_a_stage_has_that_stage(play: Callable[..., Play]) -> No
 
 def test_a_stage_without_a_device_is_one_of_every_gpu() -> None:
     watch = GpuWatch(Supervisor(), seen(*ADDRESSES[:2]), {"GPU:0": ADDRESSES[0], "GPU:1": ADDRESSES[1]}, {})
-    watch.through(silent)(Event("begin", "all-reduce", "torch"))
+    watch.recording_progress(ignore_event)(Event("begin", "all-reduce", "torch"))
     for gpu in (0, 1):
         watch.take(json.dumps({"type": "sample", "gpu": gpu}).encode())
     assert [list(samples._stages) for samples in watch._gathered.values()] == [[("all-reduce", "")], [("all-reduce", "")]]
@@ -252,9 +252,9 @@ LINES = st.one_of(
 def test_any_answer_of_the_child_leaves_a_valid_snapshot(lines: list[bytes]) -> None:
     with Supervisor() as supervisor:
         watch = GpuWatch(supervisor, seen(ADDRESSES[0]), {"GPU:0": ADDRESSES[0]}, {})
-        supervisor.start(Spec(name="load", argv=("/bin/true",)))
-        watch.through(silent)(Event("begin", "training", "torch", "dense", "GPU:0"))
+        supervisor.start(ChildSpec(name="load", argv=("/bin/true",)))
+        watch.recording_progress(ignore_event)(Event("begin", "training", "torch", "dense", "GPU:0"))
         for line in lines:
             watch.take(line)
         whole: Snapshot = machine(loads=watch.finish())
-    assert decode(encode(whole)) == whole
+    assert decode_snapshot(encode_snapshot(whole)) == whole

@@ -33,7 +33,7 @@ def build(root: Path, files: Mapping[str, str], links: Mapping[str, str] | None 
 
 
 def found(root: str, **environ: str) -> tuple[Toolkit, ...]:
-    return probe.toolkits(root, {**PATH, **environ})
+    return probe.toolkits_on_disk(root, {**PATH, **environ})
 
 
 def test_one_toolkit_with_many_names_is_one(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_host_compilers(tmp_path: Path) -> None:
         {"usr/bin/gcc": "gcc-12", "usr/bin/gcc-12": "x86_64-linux-gnu-gcc-12"},
     )
     clang = {"CUDAHOSTCXX": "/opt/clang/bin/clang++-18", "NVCC_CCBIN": "no-such-compiler"}
-    assert probe.compilers(root, {**PATH, **clang}) == (
+    assert probe.host_compilers(root, {**PATH, **clang}) == (
         Compiler("gcc", "/usr/bin/gcc", Fact("12", "the name of /usr/bin/x86_64-linux-gnu-gcc-12")),
         Compiler("g++", "/usr/bin/g++", Fact("14", "/usr/lib/gcc/x86_64-redhat-linux/14")),
         Compiler("CUDAHOSTCXX", "/opt/clang/bin/clang++-18", Fact("18", "the name of /opt/clang/bin/clang++-18")),
@@ -143,15 +143,15 @@ def test_host_compilers(tmp_path: Path) -> None:
 
 def test_a_compiler_is_never_run_for_its_version(tmp_path: Path) -> None:
     root = build(tmp_path, {"usr/bin/gcc": "", "usr/lib/gcc/x/13/a": "", "usr/lib/gcc/x/14/a": ""})
-    (compiler,) = probe.compilers(root, PATH)
+    (compiler,) = probe.host_compilers(root, PATH)
     assert compiler.version == Missing(Cause.NOT_ASKED, "the version of /usr/bin/gcc is only known by running it")
 
 
 def test_the_current_directory_is_never_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     build(tmp_path, {"bin/gcc": "", "bin/nvcc": ""})
     monkeypatch.chdir(tmp_path / "bin")
-    assert probe.compilers("/", {"PATH": ":.:bin"}) == ()
-    assert "PATH" not in {name for toolkit in probe.toolkits("/", {"PATH": ":.:"}) for name in toolkit.named_by}
+    assert probe.host_compilers("/", {"PATH": ":.:bin"}) == ()
+    assert "PATH" not in {name for toolkit in probe.toolkits_on_disk("/", {"PATH": ":.:"}) for name in toolkit.named_by}
 
 
 def test_toolkits_are_in_the_report_of_a_check(tmp_path: Path) -> None:

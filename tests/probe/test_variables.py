@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from gpudoctor.probe.variables import SET, values
+from gpudoctor.probe.variables import SET_MARK, relevant_variables
 from gpudoctor.snapshot.variable_names import ONLY_SET, WHOLE
 from tests.machines.store import NAMES, load
 
@@ -25,7 +25,7 @@ def test_variables_are_taken_by_name() -> None:
         "SLURM_JOB_ID": "7",
         "SLURM_JOB_USER": "alice",
     }
-    assert values(environ) == {
+    assert relevant_variables(environ) == {
         "CUDA_VISIBLE_DEVICES": "",
         "LD_LIBRARY_PATH": "/home/alice/cuda/lib64:",
         "NCCL_IB_PKEY": "0x7fff",
@@ -36,8 +36,8 @@ def test_variables_are_taken_by_name() -> None:
 
 @pytest.mark.parametrize("name", ["TF_CONFIG", "JAX_COORDINATOR_ADDRESS", "NCCL_COMM_ID", "NVIDIA_API_KEY", "KUBERNETES_SERVICE_HOST"])
 def test_only_the_presence_of_private_variables_is_kept(name: str) -> None:
-    assert values({name: "node17:29500"}) == {name: SET}
-    assert values({name: ""}) == {name: ""}
+    assert relevant_variables({name: "node17:29500"}) == {name: SET_MARK}
+    assert relevant_variables({name: ""}) == {name: ""}
 
 
 def test_each_name_is_valid_and_listed_once() -> None:
@@ -51,4 +51,4 @@ def test_every_variable_of_a_recorded_machine_is_on_a_list() -> None:
 
 
 def test_undecodable_values_are_spelt_out() -> None:
-    assert values({"CUDA_PATH": os.fsdecode(b"/\xff")}) == {"CUDA_PATH": "/\\xff"}
+    assert relevant_variables({"CUDA_PATH": os.fsdecode(b"/\xff")}) == {"CUDA_PATH": "/\\xff"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.probe.packages import packages
+from gpudoctor.probe.packages import installed_packages
 from gpudoctor.snapshot import Missing, Variant
 
 NVIDIA = {"nvidia": {"cuda_version_lower_bound": ["12.8"], "sm_arch": ["90_real", "120_real"]}, "x86_64": {"level": ["v3"]}}
@@ -17,7 +17,7 @@ def installed(site: Path, text: str) -> Variant | Missing:
     folder = site / "torch-2.9.1.dist-info"
     folder.mkdir()
     (folder / "variant.json").write_text(text)
-    (found,) = packages([str(site)]).distributions
+    (found,) = installed_packages([str(site)]).distributions
     return found.variant
 
 

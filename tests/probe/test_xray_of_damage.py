@@ -129,7 +129,7 @@ class Machine:
             shutil.copytree(ROOT / "gpudoctor", place / name / "gpudoctor", ignore=shutil.ignore_patterns("__pycache__"))
             (place / name / "compat").symlink_to(ROOT / "compat")
         disk = place / "defective/gpudoctor/children/own/xray/disk.py"
-        disk.write_text(disk.read_text().replace("site, named = self._wheel(path, component)", "site, named = {}[path]"))
+        disk.write_text(disk.read_text().replace("site, named = self._wheels_of_file(path, component)", "site, named = {}[path]"))
         nvml = Nvml(gpus=1)
         root = Tree(pci=[PciCard.of(card) for card in nvml.cards], kernel_driver="580.65.06").build(place / "root")
         base = {name: value for name, value in os.environ.items() if name not in UNSET} | {"PATH": os.defpath}

@@ -10,39 +10,39 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.process import End, Outcome, Spec, Supervisor
-from gpudoctor.process.child import Child, end_of
+from gpudoctor.process import ChildEnd, ChildOutcome, ChildSpec, Supervisor
+from gpudoctor.process.child import RunningChild, end_of_text
 
 
 @pytest.mark.parametrize(
     ("end", "fields", "words"),
     [
-        (End.EXITED, {}, ""),
-        (End.EXITED, {"mark": "nvmlInit"}, ""),
-        (End.EXITED, {"code": 3}, "ended with status 3"),
-        (End.EXITED, {"code": 1, "mark": "nvmlInit"}, "ended with status 1 in nvmlInit"),
-        (End.SIGNALLED, {"code": signal.SIGSEGV, "mark": "cuInit"}, "was killed by SIGSEGV in cuInit"),
-        (End.SIGNALLED, {"code": 40}, "was killed by signal 40"),
-        (End.OVERDUE, {"seconds": 12.4, "quiet": 0.9}, "was not finished after 12 s"),
-        (End.OVERDUE, {"seconds": 12.4, "quiet": 1.0}, "was not finished after 12 s, and did not respond for the last 1 s"),
+        (ChildEnd.EXITED, {}, ""),
+        (ChildEnd.EXITED, {"mark": "nvmlInit"}, ""),
+        (ChildEnd.EXITED, {"code": 3}, "ended with status 3"),
+        (ChildEnd.EXITED, {"code": 1, "mark": "nvmlInit"}, "ended with status 1 in nvmlInit"),
+        (ChildEnd.SIGNALLED, {"code": signal.SIGSEGV, "mark": "cuInit"}, "was killed by SIGSEGV in cuInit"),
+        (ChildEnd.SIGNALLED, {"code": 40}, "was killed by signal 40"),
+        (ChildEnd.OVERDUE, {"seconds": 12.4, "quiet": 0.9}, "was not finished after 12 s"),
+        (ChildEnd.OVERDUE, {"seconds": 12.4, "quiet": 1.0}, "was not finished after 12 s, and did not respond for the last 1 s"),
         (
-            End.OVERDUE,
+            ChildEnd.OVERDUE,
             {"seconds": 60.0, "quiet": 7.6, "mark": "cuInit"},
             "was not finished after 60 s in cuInit, and did not respond for the last 8 s",
         ),
-        (End.STALLED, {"quiet": 30.2, "mark": "cuInit"}, "did not respond for 30 s in cuInit"),
-        (End.FLOODED, {}, "answered with over 131,072 lines or 16 MiB"),
-        (End.STOPPED, {"mark": "cuInit"}, "was stopped in cuInit"),
-        (End.NOT_STARTED, {"reason": "No such file or directory"}, "could not be started: No such file or directory"),
+        (ChildEnd.STALLED, {"quiet": 30.2, "mark": "cuInit"}, "did not respond for 30 s in cuInit"),
+        (ChildEnd.FLOODED, {}, "answered with over 131,072 lines or 16 MiB"),
+        (ChildEnd.STOPPED, {"mark": "cuInit"}, "was stopped in cuInit"),
+        (ChildEnd.NOT_STARTED, {"reason": "No such file or directory"}, "could not be started: No such file or directory"),
     ],
 )
-def test_an_end_in_words(end: End, fields: dict[str, Any], words: str) -> None:
-    assert Outcome(name="child", end=end, **fields).trouble == words
+def test_an_end_in_words(end: ChildEnd, fields: dict[str, Any], words: str) -> None:
+    assert ChildOutcome(name="child", end=end, **fields).trouble == words
 
 
-def ended(script: str, stall: float = 30, deadline: float = 60) -> Outcome:
+def ended(script: str, stall: float = 30, deadline: float = 60) -> ChildOutcome:
     with Supervisor() as supervisor:
-        supervisor.start(Spec(name="child", argv=(sys.executable, "-I", "-S", "-c", script), stall=stall, deadline=deadline))
+        supervisor.start(ChildSpec(name="child", argv=(sys.executable, "-I", "-S", "-c", script), stall=stall, deadline=deadline))
         return supervisor.wait(["child"])["child"]
 
 
@@ -54,27 +54,27 @@ def test_a_program_starts_where_there_is_no_dev_null(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("script", "limits", "end"),
     [
-        ("pass", {}, End.EXITED),
-        ("import os; os.kill(os.getpid(), 11)", {}, End.SIGNALLED),
-        ("import time; time.sleep(60)", {"stall": 0.2}, End.STALLED),
-        ("import time; time.sleep(60)", {"deadline": 0.2}, End.OVERDUE),
+        ("pass", {}, ChildEnd.EXITED),
+        ("import os; os.kill(os.getpid(), 11)", {}, ChildEnd.SIGNALLED),
+        ("import time; time.sleep(60)", {"stall": 0.2}, ChildEnd.STALLED),
+        ("import time; time.sleep(60)", {"deadline": 0.2}, ChildEnd.OVERDUE),
     ],
 )
-def test_a_child_that_disappears_was_not_stuck(script: str, limits: dict[str, float], end: End) -> None:
+def test_a_child_that_disappears_was_not_stuck(script: str, limits: dict[str, float], end: ChildEnd) -> None:
     outcome = ended(script, **limits)
     assert (outcome.end, outcome.stuck, outcome.reason) == (end, False, "")
     assert 0 <= outcome.quiet <= outcome.seconds < 60
 
 
 def test_a_child_in_an_uninterruptible_call_is_stuck_although_it_ends_when_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Child, "state", lambda _child: "D")
+    monkeypatch.setattr(RunningChild, "state", lambda _child: "D")
     assert ended("import time; time.sleep(60)", stall=0.2).stuck
     assert not ended("pass").stuck
 
 
 def test_the_state_of_a_running_and_of_a_lost_process() -> None:
     with Supervisor() as supervisor:
-        supervisor.start(Spec(name="child", argv=("sleep", "60")))
+        supervisor.start(ChildSpec(name="child", argv=("sleep", "60")))
         child = supervisor._running["child"]
         assert child.state() in {"R", "S", "D"}
         supervisor.stop()
@@ -96,12 +96,12 @@ def test_the_state_of_a_running_and_of_a_lost_process() -> None:
     ],
 )
 def test_the_end_of_a_text_begins_with_a_whole_word(text: str, limit: int, end: str) -> None:
-    assert end_of(text, limit) == end
+    assert end_of_text(text, limit) == end
 
 
 def test_what_cannot_be_read_is_closed(tmp_path: Path) -> None:
     folder = os.open(tmp_path, os.O_RDONLY)  # whose read is an error, as that of a terminal that hung up
-    child = Child(Spec(name="child", argv=("true",)), None)
+    child = RunningChild(ChildSpec(name="child", argv=("true",)), None)
     assert not any(map(os.get_blocking, child.streams)), "another program may hold a pipe open for ever"
     child.streams[folder] = bytearray().extend
     assert not child.read(folder)

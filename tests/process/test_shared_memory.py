@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from gpudoctor.process.shared_memory import mapped, remove
+from gpudoctor.process.shared_memory import mapped_files, remove_files
 
 
 @contextmanager
@@ -29,8 +29,8 @@ def test_only_files_that_begin_with_the_prefix_and_still_exist_count(tmp_path: P
     elsewhere = tmp_path / "copy" / f"{prefix.lstrip('/')}mine"  # its path holds the prefix and does not begin with it
     with mapping(ours, gone, elsewhere):
         gone.unlink()
-        assert mapped(os.getpgid(0), prefix) == {str(ours)}
-        assert mapped(os.getpgid(0), "") == set()
-        assert mapped(os.getpgid(1), prefix) == set()
-    remove({str(ours), str(gone)})
+        assert mapped_files(os.getpgid(0), prefix) == {str(ours)}
+        assert mapped_files(os.getpgid(0), "") == set()
+        assert mapped_files(os.getpgid(1), prefix) == set()
+    remove_files({str(ours), str(gone)})
     assert (ours.exists(), elsewhere.exists()) == (False, True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from gpudoctor.process import ANSWER, End, Spec, Supervisor
+from gpudoctor.process import ANSWER_PLACEHOLDER, ChildEnd, ChildSpec, Supervisor
 
 
-def speaker(name: str, code: str, **changes: object) -> Spec:
+def speaker(name: str, code: str, **changes: object) -> ChildSpec:
     script = f"import os, sys, time\nsay = lambda text: os.write(int(sys.argv[1]), text)\n{code}"
-    return Spec(name=name, argv=(sys.executable, "-c", script, ANSWER), **changes)  # type: ignore[arg-type]
+    return ChildSpec(name=name, argv=(sys.executable, "-c", script, ANSWER_PLACEHOLDER), **changes)  # type: ignore[arg-type]
 
 
 def test_one_is_stopped_and_the_other_goes_on() -> None:
@@ -17,7 +17,7 @@ def test_one_is_stopped_and_the_other_goes_on() -> None:
         supervisor.start(speaker("one", "time.sleep(60)"))
         supervisor.start(speaker("other", "time.sleep(0.3); say(b'done\\n')"))
         supervisor.stop(["one", "nobody"])
-        assert supervisor.wait(["one"])["one"].end is End.STOPPED
+        assert supervisor.wait(["one"])["one"].end is ChildEnd.STOPPED
         assert supervisor.wait(["other"])["other"].lines == (b"done",)
 
 

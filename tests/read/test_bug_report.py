@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.matrix import Matrix
-from gpudoctor.read.bug_report import of_this_boot
+from gpudoctor.read.bug_report import lines_of_this_boot
 from gpudoctor.read.texts import read_text
 from gpudoctor.snapshot import Likeness, Nvml, Pci, TextLog
 from tests.read.reading import causes
@@ -103,7 +103,7 @@ def test_a_refusal_of_nvidia_smi_is_found(matrix: Matrix) -> None:
 
 def test_lines_keep_their_numbers_and_what_stands_before_a_report() -> None:
     lines = ["It hangs.", *HEALTHY.splitlines()]
-    kept = of_this_boot(lines)
+    kept = lines_of_this_boot(lines)
     assert len(kept) == len(lines)
     assert all(line in {"", before} for line, before in zip(kept, lines, strict=True))
     assert kept[0] == "It hangs."
@@ -111,4 +111,4 @@ def test_lines_keep_their_numbers_and_what_stands_before_a_report() -> None:
 
 def test_other_text_is_left_as_it_is() -> None:
     lines = [RULE, "", "journalctl -b -1:", "anything"]
-    assert of_this_boot(lines) is lines
+    assert lines_of_this_boot(lines) is lines

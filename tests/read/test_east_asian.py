@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudoctor.read.east_asian import spaced
+from gpudoctor.read.east_asian import with_word_spaces
 
 LINES = (
     ("\u5b89\u88c5\u4e86CUDA 10.2\u548ccuDNN 7.6", "\u5b89\u88c5\u4e86 CUDA 10.2 \u548c cuDNN 7.6"),
@@ -19,15 +19,15 @@ SAME = ("name: GeForce GTX 1080, pci bus id: 0000:01:00.0", "erkennt die GPU nic
 
 @pytest.mark.parametrize(("line", "words"), LINES)
 def test_latin_words_stand_apart(line: str, words: str) -> None:
-    assert spaced(line) == words
+    assert with_word_spaces(line) == words
 
 
 @pytest.mark.parametrize("line", SAME)
 def test_other_lines_stay(line: str) -> None:
-    assert spaced(line) == line
+    assert with_word_spaces(line) == line
 
 
 @given(st.text(alphabet="aZ0) .,\u3001\uff0c\u4e2d\u306e"))
 def test_once_is_enough_and_nothing_else_changes(line: str) -> None:
-    assert spaced(spaced(line)) == spaced(line)
-    assert [one for one in spaced(line) if one in "aZ0\u4e2d\u306e"] == [one for one in line if one in "aZ0\u4e2d\u306e"]
+    assert with_word_spaces(with_word_spaces(line)) == with_word_spaces(line)
+    assert [one for one in with_word_spaces(line) if one in "aZ0\u4e2d\u306e"] == [one for one in line if one in "aZ0\u4e2d\u306e"]

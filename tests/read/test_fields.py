@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudoctor.matrix import Matrix
-from gpudoctor.read.readers.field_keys import FIELDS, FIRST_WORDS, Field
+from gpudoctor.read.readers.field_keys import FIELD_KEYS, FIRST_WORDS, FieldKey
 from gpudoctor.read.readers.fields import READER
 from gpudoctor.read.statements import Line
 from tests.read.mangled import mangled
@@ -103,9 +103,9 @@ def test_the_answer_of_the_next_heading_is_not_taken() -> None:
     assert stated("### CUDA version\n\n### GPU driver version\n\n545.23.08\n") == {"driver": "545.23.08"}
 
 
-@pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.what)
+@pytest.mark.parametrize("field", FIELD_KEYS, ids=lambda field: field.what)
 @given(data=st.data())
-def test_every_name_of_a_field_begins_with_a_known_word(field: Field, data: st.DataObject) -> None:
+def test_every_name_of_a_field_begins_with_a_known_word(field: FieldKey, data: st.DataObject) -> None:
     name = data.draw(st.from_regex(re.compile(field.name, re.ASCII), fullmatch=True))
     assert re.split("[^a-z0-9]", name)[0] in FIRST_WORDS
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.matrix import Matrix
-from gpudoctor.read.glossary import in_english
-from gpudoctor.read.part import Part
+from gpudoctor.read.glossary import english_sentence
+from gpudoctor.read.text_part import TextPart
 from tests.read.reading import causes
 
 FACTS = {"driver": "450.119.03", "version:torch": "2.3.0+cu121", "os": "Ubuntu 20.04"}
@@ -32,7 +32,7 @@ EARLIER = (
 
 
 def _facts(text: str) -> dict[str, str]:
-    return {statement.what: statement.value for statement in Part.of(text.encode(), "pasted.txt", file="").statements}
+    return {statement.what: statement.value for statement in TextPart.of(text.encode(), "pasted.txt", file="").statements}
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
@@ -51,4 +51,4 @@ def test_english_stays_as_it_is() -> None:
     folder = Path(__file__).parents[2]
     pages = [folder / "README.md", *(folder / "gpudoctor" / "diagnose" / "rules").rglob("*.md")]
     lines = [line for page in pages for line in page.read_text().splitlines() if line.isascii()]
-    assert [line for line in lines if in_english(line) != line] == []
+    assert [line for line in lines if english_sentence(line) != line] == []

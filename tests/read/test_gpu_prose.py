@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.derive import MachineView
-from gpudoctor.derive.summary import summary
+from gpudoctor.derive.summary import machine_summary
 from gpudoctor.findings import Policy
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import Missing
@@ -84,7 +84,7 @@ def test_versions_and_a_gpu_in_prose_convict(matrix: Matrix) -> None:
 
 def test_a_text_that_names_no_gpu_counts_none(matrix: Matrix) -> None:
     def counted(text: str) -> object:
-        return summary(MachineView(read(text, matrix), matrix, Policy(level=None))).gpus
+        return machine_summary(MachineView(read(text, matrix), matrix, Policy(level=None))).gpus
 
     assert counted(ERROR) is None
     models = counted(ERROR + "I have an RTX 4090.")

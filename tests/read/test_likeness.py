@@ -14,13 +14,13 @@ from typing import Final
 import msgspec
 import pytest
 
-from gpudoctor.diagnose.rules import without
+from gpudoctor.diagnose.rules import rules_without
 from gpudoctor.findings import Confidence, Severity, Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.signatures import likeness as module
-from gpudoctor.signatures.likeness import Linear, likeness, with_pairs, words_of
+from gpudoctor.signatures.likeness import LinearModel, text_likeness, words_and_pairs, words_of
 from gpudoctor.snapshot import Likeness
-from gpudoctor.typed import from_json
+from gpudoctor.typed_values import from_json
 from tests.read.learned_from import LEARNED_FROM, OWN_WORDS, digest
 from tests.read.test_read import causes_of, judged
 
@@ -45,7 +45,7 @@ def test_it_was_learned_from_the_texts_that_are_here() -> None:
 
 
 def test_it_knows_the_names_of_rules() -> None:
-    assert set(_MODELS.causes) <= {rule.name for rule in without(frozenset())}
+    assert set(_MODELS.causes) <= {rule.name for rule in rules_without(frozenset())}
 
 
 @pytest.mark.parametrize("kind", ["fault", "cause"])
@@ -56,9 +56,9 @@ def test_it_gives_the_probabilities_of_the_library_that_learned_it(kind: str, mo
     monkeypatch.setattr(script, "_SMALLEST", 0)
     texts = [text for cause, text in some if cause or kind == "fault"]
     answers = [cause if kind == "cause" else bool(cause) for cause, _ in some if cause or kind == "fault"]
-    terms = with_pairs if kind == "fault" else words_of
+    terms = words_and_pairs if kind == "fault" else words_of
     learned = getattr(script, f"{kind}_model")().fit(texts, answers)
-    ours = from_json(json.dumps(script.linear(learned)), Linear)
+    ours = from_json(json.dumps(script.linear(learned)), LinearModel)
     for text, theirs in zip(texts[::20], learned.predict_proba(texts[::20]), strict=True):
         assert ours.shares(terms(text)) == pytest.approx(theirs, abs=0.05)  # weights are rounded
 
@@ -81,7 +81,7 @@ def test_what_facts_exclude_is_not_suggested(matrix: Matrix) -> None:
 
 
 def test_columns_of_programs_suggest_nothing() -> None:
-    assert likeness(["Filesystem Size Used Avail Use% Mounted", "shm 64M 0 64M 0% /dev/shm"]) == Likeness()
+    assert text_likeness(["Filesystem Size Used Avail Use% Mounted", "shm 64M 0 64M 0% /dev/shm"]) == Likeness()
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_columns_of_programs_suggest_nothing() -> None:
     ],
 )
 def test_lines_that_programs_log_suggest_nothing(line: str) -> None:
-    assert likeness([line]) == Likeness()
+    assert text_likeness([line]) == Likeness()
 
 
 def test_people_who_tell_of_a_fault_hear_its_cause_and_others_hear_nothing(matrix: Matrix) -> None:
@@ -108,8 +108,8 @@ def test_people_who_tell_of_a_fault_hear_its_cause_and_others_hear_nothing(matri
 
 def test_a_log_of_any_length_takes_its_first_and_last_lines() -> None:
     middle = ["epoch 1: the loss is 0.3"] * 100_000
-    assert likeness([_SUSPENDED, *middle]) == likeness([_SUSPENDED, *middle[:299]])
-    assert likeness([*middle, _SUSPENDED]) == likeness([*middle[:299], _SUSPENDED])
+    assert text_likeness([_SUSPENDED, *middle]) == text_likeness([_SUSPENDED, *middle[:299]])
+    assert text_likeness([*middle, _SUSPENDED]) == text_likeness([*middle[:299], _SUSPENDED])
 
 
 def test_the_models_are_small() -> None:

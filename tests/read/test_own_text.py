@@ -15,16 +15,16 @@ from gpudoctor.read.readers import gpudoctor_report
 from gpudoctor.read.statements import Line
 from gpudoctor.read.texts import read_text
 from gpudoctor.report import markdown, terminal
-from gpudoctor.report.build import build
+from gpudoctor.report.build import build_report
 from gpudoctor.report.model import Report
-from gpudoctor.report.page import Look
+from gpudoctor.report.page import PageLook
 from tests.report import machines, samples
 
 FORMS: dict[str, Callable[[Report], str]] = {
     "terminal": terminal.render,
-    "everything": lambda report: terminal.render(report, Look(verbose=True)),
-    "narrow": lambda report: terminal.render(report, Look(width=40)),
-    "ascii and colour": lambda report: terminal.render(report, Look(plain=True, colour=True, width=120)),
+    "everything": lambda report: terminal.render(report, PageLook(verbose=True)),
+    "narrow": lambda report: terminal.render(report, PageLook(width=40)),
+    "ascii and colour": lambda report: terminal.render(report, PageLook(plain=True, colour=True, width=120)),
     "markdown": markdown.render,
     "quoted": lambda report: "".join(f"> {line}\n" for line in markdown.render(report).splitlines()),
     "in an issue": lambda report: f"Training fails since the update.\n\n```\n{terminal.render(report)}```\nAny idea?\n",
@@ -62,7 +62,7 @@ def test_the_root_causes_of_recorded_machines_survive(form: str, matrix: Matrix)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", [name for name in samples.ALL if not name.startswith("compat")])
 def test_the_root_causes_of_every_sample_survive(name: str, form: str, matrix: Matrix) -> None:
-    report = build(samples.ALL[name])
+    report = build_report(samples.ALL[name])
     if form != "cut off":
         assert roots(read_back(FORMS[form](report), matrix)) == roots(report)
 
@@ -77,12 +77,14 @@ def test_a_log_beside_a_report_is_still_read(matrix: Matrix) -> None:
 
 @pytest.mark.parametrize("line", ["! UNKNOWN option --cuda", "✗ BROKEN pipe", "## READY", "X DEGRADED array", "error GD103: of nothing"])
 def test_a_line_of_another_program_is_no_report(line: str) -> None:
-    assert gpudoctor_report.reports([Line(1, line)]) == []
+    assert gpudoctor_report.report_lines([Line(1, line)]) == []
 
 
 @given(lines=st.lists(st.sampled_from(PIECES) | st.text(max_size=80), max_size=30))
 def test_no_text_is_too_strange(lines: list[str]) -> None:
     every = [Line(number, text) for number, text in enumerate(lines, 1)]
-    for report in gpudoctor_report.reports(every):
-        told = [statement for statement in gpudoctor_report.statements(report) if statement.what.startswith(gpudoctor_report.CAUSE)]
+    for report in gpudoctor_report.report_lines(every):
+        told = [
+            statement for statement in gpudoctor_report.report_statements(report) if statement.what.startswith(gpudoctor_report.CAUSE_KEY)
+        ]
         assert all(statement.value.count("\t") >= 2 for statement in told)

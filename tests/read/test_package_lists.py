@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.matrix import Matrix
-from gpudoctor.read.found import hits_in
+from gpudoctor.read.hits import hits_in
 from gpudoctor.read.lines import lines_of
-from gpudoctor.read.stating import statements_in
+from gpudoctor.read.statement_search import statements_in
 from gpudoctor.snapshot import Missing, Packages
 from tests.read.reading import causes, read
 

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.matrix import Matrix
-from gpudoctor.read.found import hits_in
+from gpudoctor.read.hits import hits_in
 from gpudoctor.read.lines import lines_of
-from gpudoctor.read.stating import statements_in
+from gpudoctor.read.statement_search import statements_in
 from tests.read.mangled import mangled
 from tests.read.reading import causes, is_read_or_refused
 

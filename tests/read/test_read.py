@@ -12,7 +12,7 @@ from gpudoctor.diagnose import diagnose
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Diagnosis, Policy, Severity, Verdict
 from gpudoctor.matrix import Matrix
-from gpudoctor.read.lines import LARGEST, lines_of
+from gpudoctor.read.lines import MAX_BYTES, lines_of
 from gpudoctor.read.texts import read_text
 from gpudoctor.snapshot import Nvml, Packages, Snapshot
 from tests.read import texts
@@ -117,14 +117,14 @@ def test_versions_of_no_stated_machine_are_no_fault_and_no_fact(matrix: Matrix) 
 
 def test_a_text_that_is_too_large_is_refused() -> None:
     with pytest.raises(UsageError, match="reads up to 20 MB"):
-        lines_of(b"x" * (LARGEST + 1), "pasted.txt")
+        lines_of(b"x" * (MAX_BYTES + 1), "pasted.txt")
 
 
 def test_a_long_log_is_read_in_seconds_and_keeps_what_is_at_its_end(matrix: Matrix) -> None:
     steps = "".join(f"12:{step % 60:02} step {step} loss {1 / (step + 1):.6f} lr 0.0003, 812 images a second\n" for step in range(300_000))
     error = "RuntimeError: CUDA error: uncorrectable ECC error encountered\n"
     began = time.process_time()
-    assert causes((steps + error)[-LARGEST:], matrix)[:1] == ["ecc-hardware-error"]
+    assert causes((steps + error)[-MAX_BYTES:], matrix)[:1] == ["ecc-hardware-error"]
     assert time.process_time() - began < 20
 
 

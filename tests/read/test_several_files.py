@@ -7,13 +7,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gpudoctor.cli.content import examined
+from gpudoctor.cli.content import examine_files
 from gpudoctor.diagnose import diagnose
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Policy, Severity
 from gpudoctor.matrix import Matrix
 from gpudoctor.read.texts import read_texts
-from gpudoctor.snapshot import Cause, KernelDriver, KernelLog, Missing, TextLog, encode
+from gpudoctor.snapshot import Cause, KernelDriver, KernelLog, Missing, TextLog, encode_snapshot
 from tests.machines.store import recorded
 from tests.read import texts
 from tests.read.reading import CREATED
@@ -57,11 +57,11 @@ def test_a_contradiction_names_both_files(matrix: Matrix) -> None:
 def test_a_report_takes_from_a_text_what_the_check_was_not_allowed_to_read(tmp_path: Path, matrix: Matrix) -> None:
     """A user without root checks, and attaches what `sudo dmesg` says."""
     report = msgspec.structs.replace(recorded("healthy-one"), kernel_log=Missing(Cause.DENIED, "only root may read it"))
-    (tmp_path / "report.json").write_bytes(encode(report))
+    (tmp_path / "report.json").write_bytes(encode_snapshot(report))
     (tmp_path / "dmesg.txt").write_text(XID + "NVRM: loading NVIDIA UNIX x86_64 Kernel Module  470.57.02\n")
     both = [str(tmp_path / name) for name in ("dmesg.txt", "report.json")]
-    found = examined(both, matrix, LOOSE)
-    assert found == examined(both[::-1], matrix, LOOSE)
+    found = examine_files(both, matrix, LOOSE)
+    assert found == examine_files(both[::-1], matrix, LOOSE)
     assert isinstance(found.snapshot.kernel_log, KernelLog)
     assert [event.code for event in found.snapshot.kernel_log.events] == [79]
     assert found.snapshot.kernel_driver == report.kernel_driver
@@ -71,6 +71,6 @@ def test_a_report_takes_from_a_text_what_the_check_was_not_allowed_to_read(tmp_p
 
 def test_two_reports_are_compared_with_diff(tmp_path: Path, matrix: Matrix) -> None:
     for name in ("one.json", "two.json"):
-        (tmp_path / name).write_bytes(encode(recorded("healthy-one")))
+        (tmp_path / name).write_bytes(encode_snapshot(recorded("healthy-one")))
     with pytest.raises(UsageError, match="gpudoctor diff"):
-        examined([str(tmp_path / "one.json"), str(tmp_path / "two.json")], matrix, LOOSE)
+        examine_files([str(tmp_path / "one.json"), str(tmp_path / "two.json")], matrix, LOOSE)

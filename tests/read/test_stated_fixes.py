@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.diagnose import diagnose
-from gpudoctor.diagnose.advice.from_line import FIXES
+from gpudoctor.diagnose.advice.message_fixes import MESSAGE_FIXES
 from gpudoctor.diagnose.rules import FAMILY_OF
 from gpudoctor.findings import FixKind, Policy
 from gpudoctor.matrix import Matrix
@@ -97,7 +97,7 @@ def test_a_fix_has_what_the_text_states(text: str, stated: str, matrix: Matrix) 
 
 
 def test_every_message_is_tried_and_fills_its_fix() -> None:
-    for fix in FIXES:
+    for fix in MESSAGE_FIXES:
         assert FAMILY_OF.keys() >= set(fix.causes)
         found = [match for message in MESSAGES if (match := fix.message.search(message))]
         assert found, fix.title

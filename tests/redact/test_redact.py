@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpudoctor
-from gpudoctor.redact import LONGEST, Owner, Redactor
-from gpudoctor.redact.pseudonyms import REMOVED
+from gpudoctor.redact import MAX_TEXT, Redactor, ReportOwner
+from gpudoctor.redact.pseudonyms import REMOVED_MARK
 from gpudoctor.snapshot import Missing, OpenEnum, Python, Snapshot
 from tests.machines.diagnoses import diagnosis
 from tests.machines.store import NAMES, recorded
 from tests.seams.every import every
 
-ALICE = Redactor(Owner(homes=("/home/alice",), user="alice", users=("alice",), hosts=("node17.example.org", "node17")))
+ALICE = Redactor(ReportOwner(homes=("/home/alice",), user="alice", users=("alice",), hosts=("node17.example.org", "node17")))
 TOKEN = "A1b2C3d4E5f6G7h8I9j0"
 
 GONE = {
@@ -33,20 +33,20 @@ GONE = {
     "/mnt/c/Users/Bob/cuda": "/mnt/c/Users/~/cuda",
     r"C:\Users\Bob\cuda": r"C:\Users\~\cuda",
     "/scratch/alice/env/lib": "/scratch/~/env/lib",
-    "https://bob:pw@index.example/simple": f"https://{REMOVED}@<host>/simple",
-    f"hf_{TOKEN}": REMOVED,
-    f"use ghp_{TOKEN} now": f"use {REMOVED} now",
-    "AKIAABCDEFGHIJKLMNOP": REMOVED,
-    "password=hunter2": f"password={REMOVED}",
-    "{'api_key': 'abc'}": f"{{'api_key': '{REMOVED}'}}",
-    "Authorization: Bearer abc.def": f"Authorization: {REMOVED}",
+    "https://bob:pw@index.example/simple": f"https://{REMOVED_MARK}@<host>/simple",
+    f"hf_{TOKEN}": REMOVED_MARK,
+    f"use ghp_{TOKEN} now": f"use {REMOVED_MARK} now",
+    "AKIAABCDEFGHIJKLMNOP": REMOVED_MARK,
+    "password=hunter2": f"password={REMOVED_MARK}",
+    "{'api_key': 'abc'}": f"{{'api_key': '{REMOVED_MARK}'}}",
+    "Authorization: Bearer abc.def": f"Authorization: {REMOVED_MARK}",
     "/opt/alice/lib": "/opt/~/lib",
     "Permission denied for alice.": "Permission denied for <user>.",
     "alice@example.org": "<e-mail>",
     "on Node17: out of memory": "on <host>: out of memory",
     "node17.example.org": "<host>",
     "https://index.corp.example/simple": "https://<host>/simple",
-    "pip install --index-url https://a:b@mirror.lan/x": f"pip install --index-url https://{REMOVED}@<host>/x",
+    "pip install --index-url https://a:b@mirror.lan/x": f"pip install --index-url https://{REMOVED_MARK}@<host>/x",
     "10.0.0.7": "10.0.0.7",
     "address 10.0.0.7 refused": "address <address> refused",
     "bind to 8.8.8.8:53": "bind to <address>:53",
@@ -61,8 +61,8 @@ GONE = {
     "torchrun --master_addr p9r1n16 --master_port 16817": "torchrun --master_addr <host> --master_port 16817",
     "Using [0]veth75:fe80::14ad:64ff%veth75<0>": "Using [0]veth75:<address>%veth75<0>",
     "Nodelist:=  rack4-[10-11]": "Nodelist:=  <host>",
-    "eyJhbGciOi1.eyJzdWIiOi1.c2ln": REMOVED,
-    "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEYa": REMOVED,
+    "eyJhbGciOi1.eyJzdWIiOi1.c2ln": REMOVED_MARK,
+    "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEYa": REMOVED_MARK,
 }
 KEPT = (
     "/usr/local/cuda-12.4/lib64",
@@ -117,21 +117,21 @@ def test_another_users_longer_name_is_not_ours() -> None:
 
 @pytest.mark.parametrize("home", ["", "/", "/home", "/usr", "relative"])
 def test_an_invalid_home_is_ignored(home: str) -> None:
-    assert Redactor(Owner(homes=(home,))).text("/usr/lib/python3:/home:relative/x") == "/usr/lib/python3:/home:relative/x"
+    assert Redactor(ReportOwner(homes=(home,))).text("/usr/lib/python3:/home:relative/x") == "/usr/lib/python3:/home:relative/x"
 
 
 def test_root_at_home() -> None:
-    assert Redactor(Owner(homes=("/root",), user="root", users=("root",))).text("/root/.venv:/mnt/root/x") == "~/.venv:/mnt/root/x"
+    assert Redactor(ReportOwner(homes=("/root",), user="root", users=("root",))).text("/root/.venv:/mnt/root/x") == "~/.venv:/mnt/root/x"
 
 
 @pytest.mark.parametrize("name", ["python", "cuda", "test", "ubuntu", "vm"])
 def test_a_generic_name_is_kept(name: str) -> None:
-    redactor = Redactor(Owner(user=name, users=(name,), hosts=(name,)))
+    redactor = Redactor(ReportOwner(user=name, users=(name,), hosts=(name,)))
     assert redactor.text(f"/usr/lib/{name}/x and {name}") == f"/usr/lib/{name}/x and {name}"
 
 
 def test_without_an_owner_only_secrets_are_removed() -> None:
-    assert Redactor().text(f"/home/alice/x on node17, 10.0.0.7:80, hf_{TOKEN}") == f"/home/alice/x on node17, 10.0.0.7:80, {REMOVED}"
+    assert Redactor().text(f"/home/alice/x on node17, 10.0.0.7:80, hf_{TOKEN}") == f"/home/alice/x on node17, 10.0.0.7:80, {REMOVED_MARK}"
 
 
 def test_a_folder_has_one_name_throughout_a_snapshot() -> None:
@@ -149,17 +149,17 @@ def test_an_unknown_enumeration_member_is_redacted_too() -> None:
     class Holder(msgspec.Struct):
         words: tuple[Word, ...]
 
-    assert [str(word) for word in ALICE.struct(Holder((Word("alice"), Word(f"hf_{TOKEN}")))).words] == ["alice", REMOVED]
+    assert [str(word) for word in ALICE.struct(Holder((Word("alice"), Word(f"hf_{TOKEN}")))).words] == ["alice", REMOVED_MARK]
 
 
 def test_an_endless_text_is_cut_without_half_a_word() -> None:
     secret = f"ghp_{TOKEN}{TOKEN}"
     for shift in range(0, 60, 7):
-        text = ALICE.text("x" * (LONGEST - shift - 1) + f" {secret} " + "y" * 200_000)
+        text = ALICE.text("x" * (MAX_TEXT - shift - 1) + f" {secret} " + "y" * 200_000)
         assert "ghp" not in text
         assert text.endswith("characters more)")
-        assert text.count("x") + int(re.search(r"\((\d+) characters more\)$", text)[1]) >= LONGEST - shift + 200_000  # type: ignore[index]
-        assert len(text) < LONGEST + 50
+        assert text.count("x") + int(re.search(r"\((\d+) characters more\)$", text)[1]) >= MAX_TEXT - shift + 200_000  # type: ignore[index]
+        assert len(text) < MAX_TEXT + 50
 
 
 @given(st.text(max_size=200))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.cli.deliver import deliver
+from gpudoctor.cli.delivery import deliver_reports
 from gpudoctor.cli.destinations import Destination
 from gpudoctor.cli.formats import Format
 from gpudoctor.cli.settings import Delivery
@@ -30,7 +30,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
     def write(text: str, form: Format, *, gaps: bool, identify: bool = False) -> str:
         file = tmp_path / "report"
         made = Delivery(destinations=(Destination(Format(form), str(file)),), quiet=True, no_color=True, identify=identify, root=tree)
-        deliver(examination(text, gaps=gaps), "check", made)
+        deliver_reports(examination(text, gaps=gaps), "check", made)
         return file.read_text()
 
     return write

@@ -24,7 +24,7 @@ from gpudoctor.report.fleet import (
     Unread,
     Wording,
 )
-from gpudoctor.report.hostlist import nodes
+from gpudoctor.report.hostlist import nodes_of_names
 
 HOSTILE = (
     '<script>document.title="owned"</script>',
@@ -46,7 +46,7 @@ def fleet(count: int, *, hostile: Sequence[str] = HOSTILE) -> Fleet:
         return "no-report" if name in dead else "broken" if name in old else "degraded" if name in small else "ready"
 
     def group(code: str, name: str, severity: str, title: str, some: set[str]) -> FindingGroup:
-        wordings = (Wording(f"{title} on <b>this</b> node", nodes(some)),)
+        wordings = (Wording(f"{title} on <b>this</b> node", nodes_of_names(some)),)
         url = f"https://github.com/gpudoctor/gpudoctor/blob/main/{name}.md"
         return FindingGroup(
             code=code,
@@ -54,7 +54,7 @@ def fleet(count: int, *, hostile: Sequence[str] = HOSTILE) -> Fleet:
             severity=severity,
             title=title,
             root=True,
-            nodes=nodes(some),
+            nodes=nodes_of_names(some),
             wordings=wordings,
             fix="Reboot",
             command="sudo reboot",
@@ -70,8 +70,8 @@ def fleet(count: int, *, hostile: Sequence[str] = HOSTILE) -> Fleet:
         because=f"{len(verdicts['broken'])} nodes are broken",
         exit_code=1,
         reports=count - len(dead),
-        verdicts=tuple(Count(word, nodes(some)) for word, some in verdicts.items()),
-        hardware=(Hardware(H100, nodes(names), 8 * count),),
+        verdicts=tuple(Count(word, nodes_of_names(some)) for word, some in verdicts.items()),
+        hardware=(Hardware(H100, nodes_of_names(names), 8 * count),),
         requirements=(Requirement("nodes>=32", met=True, reason="enough"), Requirement("same:driver", met=None, reason="not known")),
         findings=(
             group("GD203", "driver-too-old", "error", "Driver is too old", old),
@@ -85,7 +85,7 @@ def fleet(count: int, *, hostile: Sequence[str] = HOSTILE) -> Fleet:
                 expected="550.163.01",
                 agreeing=count - len(old),
                 of=count,
-                deviations=(Deviation(value="470.256.02", line="driver 550.163.01 → 470.256.02", nodes=nodes(old)),),
+                deviations=(Deviation(value="470.256.02", line="driver 550.163.01 → 470.256.02", nodes=nodes_of_names(old)),),
                 read_by_rules=True,
             ),
         ),
@@ -96,8 +96,8 @@ def fleet(count: int, *, hostile: Sequence[str] = HOSTILE) -> Fleet:
         ),
         outliers=(Outlier(node=names[7], gpu="0000:1f:00.0", figure=0, value=6.5e14, difference=-0.08),),
         unread=(Unread(source='<i>"x"</i>.json', kind="broken", reason="it is no complete JSON"),),
-        usable=nodes(usable),
-        unusable=nodes(name for name in names if name not in usable),
+        usable=nodes_of_names(usable),
+        unusable=nodes_of_names(name for name in names if name not in usable),
         nodes=tuple(
             Node(
                 name=name,
@@ -111,7 +111,7 @@ def fleet(count: int, *, hostile: Sequence[str] = HOSTILE) -> Fleet:
         ),
         links=Links(
             backend="nccl",
-            nodes=nodes(usable),
+            nodes=nodes_of_names(usable),
             pairs=(LinkRate((names[0], names[1]), 2e10),),
             rate=1.9e10,
             faults=(LinkFault(kind="slow", nodes=(names[3], names[-2]), message="1.2 GB/s where the median pair has 21 GB/s", rate=1.2e9),),
@@ -122,7 +122,7 @@ def fleet(count: int, *, hostile: Sequence[str] = HOSTILE) -> Fleet:
                 name="driver-too-old",
                 severity="error",
                 present=True,
-                nodes=nodes(old),
+                nodes=nodes_of_names(old),
                 first="2026-11-20T04:00:00Z",
                 last="2026-11-23T03:00:00Z",
                 reports=12,

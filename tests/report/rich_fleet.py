@@ -18,16 +18,18 @@ from gpudoctor.report.fleet import (
     ToolVersion,
     Wording,
 )
-from gpudoctor.report.hostlist import nodes
+from gpudoctor.report.hostlist import nodes_of_names
 from tests.report import fleets
 from tests.report.rich import GPUS
 
-_H100, _SOME = fleets.H100, nodes(("gpu0003", "gpu0004"))
+_H100, _SOME = fleets.H100, nodes_of_names(("gpu0003", "gpu0004"))
 _PLAIN: Final = fleets.fleet(30, hostile=())
 
 
 def _drift(path: str, what: str, *deviations: tuple[str, str, int], **more: object) -> Drift:
-    told = tuple(Deviation(value=value, line=f"{what} 1 → {value}", nodes=nodes((node,)), gpus=gpus) for node, value, gpus in deviations)
+    told = tuple(
+        Deviation(value=value, line=f"{what} 1 → {value}", nodes=nodes_of_names((node,)), gpus=gpus) for node, value, gpus in deviations
+    )
     whole: dict[str, object] = {"hardware": _H100, "expected": "1", "read_by_rules": True, **more}
     return Drift(path=path, what=what, agreeing=20, of=30, deviations=told, **whole)  # type: ignore[arg-type]
 
@@ -35,12 +37,12 @@ def _drift(path: str, what: str, *deviations: tuple[str, str, int], **more: obje
 FLEET: Final = replace(
     _PLAIN,
     golden="node gpu0001",
-    tools=(ToolVersion("0.1.0", nodes(("gpu0000",))), ToolVersion("0.0.9", _SOME)),
-    hardware=(*_PLAIN.hardware, Hardware("1 × NVIDIA L4", nodes(("l4",)), 1)),  # noqa: RUF001 -- as reports have it
+    tools=(ToolVersion("0.1.0", nodes_of_names(("gpu0000",))), ToolVersion("0.0.9", _SOME)),
+    hardware=(*_PLAIN.hardware, Hardware("1 × NVIDIA L4", nodes_of_names(("l4",)), 1)),  # noqa: RUF001 -- as reports have it
     requirements=(*_PLAIN.requirements, Requirement("nodes>=64", met=False, reason="30 nodes are there")),
     findings=(
         replace(_PLAIN.findings[0], gpus=9, exceptions=_SOME, command="", fix="Install a driver.", fix_kind="check"),
-        replace(_PLAIN.findings[1], wordings=tuple(Wording(f"message {place}", nodes((f"gpu{place:04}",))) for place in range(5))),
+        replace(_PLAIN.findings[1], wordings=tuple(Wording(f"message {place}", nodes_of_names((f"gpu{place:04}",))) for place in range(5))),
         FindingGroup(code="GD704", name="persistence-mode-off", severity="note", title="Persistence mode is off", root=True, nodes=_SOME),
         FindingGroup(code="GD206", name="cuda-init-fails", severity="error", title="CUDA fails", root=False, nodes=_SOME, fix="Wait"),
     ),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudoctor.report.amounts import amount
+from gpudoctor.report.amounts import amount_text
 
 
 @pytest.mark.parametrize(
@@ -36,10 +36,10 @@ from gpudoctor.report.amounts import amount
     ],
 )
 def test_a_figure_in_words(value: float, unit: str, words: str) -> None:
-    assert amount(value, unit) == words
+    assert amount_text(value, unit) == words
 
 
 @given(st.floats(min_value=1e5, max_value=1e18), st.sampled_from(["FLOP/s", "B/s", "s", "MHz", "images/s"]))
 def test_a_large_figure_has_no_exponent(value: float, unit: str) -> None:
-    number = amount(value, unit).partition(" ")[0]
+    number = amount_text(value, unit).partition(" ")[0]
     assert "e" not in number

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.findings import FixKind
-from gpudoctor.report.causes import _commands
+from gpudoctor.report.causes import _shown_commands
 from gpudoctor.report.fixes import FixStep
-from gpudoctor.report.page import Look, Page
+from gpudoctor.report.page import Page, PageLook
 
 BOTH = ("nvidia-smi -q -i 0", "nvidia-smi -q -i 1")
 
@@ -24,6 +24,6 @@ BOTH = ("nvidia-smi -q -i 0", "nvidia-smi -q -i 1")
 def test_a_check_of_one_gpu_stands_for_those_of_the_others(
     kind: FixKind, commands: tuple[str, ...], verbose: bool, shown: tuple[str, ...]
 ) -> None:
-    page = Page(Look(verbose=verbose))
-    assert _commands(page, FixStep(lead="Check", title="Read its state", commands=commands, verify="", kind=kind)) == shown
+    page = Page(PageLook(verbose=verbose))
+    assert _shown_commands(page, FixStep(lead="Check", title="Read its state", commands=commands, verify="", kind=kind)) == shown
     assert page.shortened is (shown != commands)

@@ -8,8 +8,8 @@ import pytest
 
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.diff import CauseChange, Diff, Examined, FactChange
-from gpudoctor.report.diff_text import markdown, render
-from gpudoctor.report.page import Look
+from gpudoctor.report.diff_text import diff_as_markdown, render
+from gpudoctor.report.page import PageLook
 
 
 def cause(kind: str = "appeared", before: str = "", after: str = "error", *, root: bool = True) -> CauseChange:
@@ -28,8 +28,8 @@ def diff(causes: tuple[CauseChange, ...] = (), facts: tuple[FactChange, ...] = (
 
 def lines(seen: Diff, *, verbose: bool = False) -> list[str]:
     """Return the text; its Markdown must say the same."""
-    text = [line.strip() for line in render(seen, Look(width=200, verbose=verbose)).splitlines() if line]
-    marked = [line.lstrip("-#* ").rstrip("*").replace("\\", "") for line in markdown(seen, verbose=verbose).splitlines() if line]
+    text = [line.strip() for line in render(seen, PageLook(width=200, verbose=verbose)).splitlines() if line]
+    marked = [line.lstrip("-#* ").rstrip("*").replace("\\", "") for line in diff_as_markdown(seen, verbose=verbose).splitlines() if line]
     assert marked == text
     return text
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from gpudoctor.fit.answer import Answer, answer
-from gpudoctor.fit.asked import Asked
+from gpudoctor.fit.answer import Answer, fit_answer
 from gpudoctor.fit.card import Card
-from gpudoctor.fit.counted import Sample
-from gpudoctor.fit.presets import model
-from gpudoctor.report.fit import exit_code
+from gpudoctor.fit.counted_models import SampleSize
+from gpudoctor.fit.presets import model_of_name
+from gpudoctor.fit.run_options import Asked
+from gpudoctor.report.fit import exit_code_of_answers
 
-COUNTED, ASKED = model("resnet50", Sample()), Asked(batch=8)
+COUNTED, ASKED = model_of_name("resnet50", SampleSize()), Asked(batch=8)
 CARD = Card(name="GPU", available=8 << 30, total=9 << 30, observed=True, capability=(8, 0), flops={}, measured=False, bandwidth=None)
-ONE = answer(COUNTED, ASKED, CARD)
+ONE = fit_answer(COUNTED, ASKED, CARD)
 YES, NO, UNKNOWN = (replace(ONE, fits=fits) for fits in (True, False, None))
 
 
@@ -31,5 +31,5 @@ YES, NO, UNKNOWN = (replace(ONE, fits=fits) for fits in (True, False, None))
     ],
 )
 def test_a_stated_gpu_must_fit_and_one_of_the_machine_is_enough(answers: tuple[Answer, ...], stated: int, of_machine: int) -> None:
-    assert exit_code(answers, stated=True) == stated
-    assert exit_code(answers, stated=False) == of_machine
+    assert exit_code_of_answers(answers, stated=True) == stated
+    assert exit_code_of_answers(answers, stated=False) == of_machine

@@ -5,23 +5,23 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.fit.speed import Speed
-from gpudoctor.report.fit_text import _seconds, _size, _transfer
+from gpudoctor.report.fit_text import _seconds_text, _size_text, _transfer_time
 
 
 @pytest.mark.parametrize(("seconds", "waits"), [(0.05, False), (0.1, False), (0.11, True), (0.5, True)])
 def test_the_gpu_waits_for_input_if_a_copy_takes_longer_than_a_fast_step(seconds: float, waits: bool) -> None:
-    (text,) = _transfer(speed(seconds))
+    (text,) = _transfer_time(speed(seconds))
     assert text.startswith("copying a batch from the host takes ")
     assert text.endswith("of a step: the GPU waits for input") is waits
 
 
 def test_a_copy_from_the_host_is_a_share_of_the_step() -> None:
-    assert _transfer(speed(0.002)) == ["copying a batch from the host takes 2 ms (PCIe 4.0 x16), 1 to 2% of a step"]
-    assert _transfer(speed(0.0002)) == ["copying a batch from the host takes 0.2 ms (PCIe 4.0 x16), less than 1% of a step"]
+    assert _transfer_time(speed(0.002)) == ["copying a batch from the host takes 2 ms (PCIe 4.0 x16), 1 to 2% of a step"]
+    assert _transfer_time(speed(0.0002)) == ["copying a batch from the host takes 0.2 ms (PCIe 4.0 x16), less than 1% of a step"]
 
 
 def test_an_unknown_rate_is_not_mentioned() -> None:
-    assert _transfer(speed(None)) == []
+    assert _transfer_time(speed(None)) == []
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_an_unknown_rate_is_not_mentioned() -> None:
     ],
 )
 def test_a_range_has_one_unit_and_is_one_number_where_both_ends_read_the_same(pair: tuple[float, float], words: str) -> None:
-    assert _seconds(pair) == words
+    assert _seconds_text(pair) == words
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_range_has_one_unit_and_is_one_number_where_both_ends_read_the_same(pa
     ],
 )
 def test_a_size_of_a_hundred_or_more_of_its_unit_is_whole(size: int, words: str) -> None:
-    assert _size(size) == words
+    assert _size_text(size) == words
 
 
 def speed(transfer: float | None) -> Speed:

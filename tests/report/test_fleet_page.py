@@ -55,7 +55,7 @@ def test_hostile_names_reach_the_screen_as_text_and_run_nothing(tmp_path: Path) 
 @pytest.mark.parametrize("count", [10, 1000, 10_000])
 def test_every_node_with_trouble_is_marked(count: int) -> None:
     made = fleet(count, hostile=())
-    rows = {row.label: row for row in heat_map.rows(made)}
+    rows = {row.label: row for row in heat_map.check_rows(made)}
     assert rows["driver-too-old"].number == made.findings[0].nodes.count
     for row in rows.values():
         assert len(row.pieces) <= heat_map.WIDTH

@@ -28,11 +28,11 @@ from gpudoctor.report.fleet import (
     Wording,
 )
 from gpudoctor.report.fleet_text import render
-from gpudoctor.report.hostlist import nodes
-from gpudoctor.report.page import Look
+from gpudoctor.report.hostlist import nodes_of_names
+from gpudoctor.report.page import PageLook
 
 ROWS, VALUES, LINES = 12, 3, 3
-WIDE = Look(width=200)
+WIDE = PageLook(width=200)
 
 
 def fleet(**parts: Any) -> Fleet:
@@ -42,19 +42,19 @@ def fleet(**parts: Any) -> Fleet:
         verdict="degraded",
         because="there is trouble",
         exit_code=0,
-        hardware=(Hardware("H100", nodes(["n1"]), 8),),
+        hardware=(Hardware("H100", nodes_of_names(["n1"]), 8),),
         **parts,
     )
 
 
-def shown(look: Look = WIDE, **parts: Any) -> list[str]:
+def shown(look: PageLook = WIDE, **parts: Any) -> list[str]:
     return [line.strip() for line in render(fleet(**parts), look).splitlines()]
 
 
 def drift(number: int, *values: Sequence[str], **changes: Any) -> Drift:
     """Return a fact that differs; each value is on these nodes."""
     told = tuple(
-        Deviation(value=f"v{place}", line=f"fact{number} a → v{place}", nodes=nodes(some), gpus=changes.pop("gpus", 0))
+        Deviation(value=f"v{place}", line=f"fact{number} a → v{place}", nodes=nodes_of_names(some), gpus=changes.pop("gpus", 0))
         for place, some in enumerate(values)
     )
     whole = {"path": "", "hardware": "H100", "what": f"fact{number}", "expected": "a", "agreeing": 9, "of": 10, "read_by_rules": True}
@@ -75,7 +75,7 @@ def sightings(count: int) -> dict[str, Any]:
         name="driver-too-old",
         severity="error",
         present=True,
-        nodes=nodes(["n1"]),
+        nodes=nodes_of_names(["n1"]),
         first="2026-11-20",
         last="2026-11-21",
         reports=2,
@@ -85,7 +85,7 @@ def sightings(count: int) -> dict[str, Any]:
 
 def faults(count: int) -> dict[str, Any]:
     slow = tuple(LinkFault(kind="slow", nodes=(f"n{number}", "n99"), message="1 GB/s") for number in range(count))
-    return {"links": Links(backend="nccl", nodes=nodes(["n1", "n2"]), pairs=(LinkRate(("n1", "n2"), 1e9),), faults=slow)}
+    return {"links": Links(backend="nccl", nodes=nodes_of_names(["n1", "n2"]), pairs=(LinkRate(("n1", "n2"), 1e9),), faults=slow)}
 
 
 def outliers(count: int) -> dict[str, Any]:
@@ -119,14 +119,14 @@ def test_three_other_values_of_a_fact_are_named_and_the_rest_counted(count: int)
 
 @pytest.mark.parametrize("count", range(1, 6))
 def test_three_messages_of_a_finding_are_shown_and_the_rest_counted(count: int) -> None:
-    wordings = tuple(Wording(f"message {number}", nodes([f"n{number}"])) for number in range(count))
+    wordings = tuple(Wording(f"message {number}", nodes_of_names([f"n{number}"])) for number in range(count))
     group = FindingGroup(
         code="GD203",
         name="x",
         severity="error",
         title="Old",
         root=True,
-        nodes=nodes(["n1"]),
+        nodes=nodes_of_names(["n1"]),
         wordings=wordings,
         fix="Update the driver.",
         url="",
@@ -143,7 +143,7 @@ def test_three_messages_of_a_finding_are_shown_and_the_rest_counted(count: int) 
 
 
 def test_one_node_has_nobody_to_sum_with() -> None:
-    assert "not run: PyTorch trained on fewer than two nodes" in shown(links=Links(backend="nccl", nodes=nodes(["n1"])))
+    assert "not run: PyTorch trained on fewer than two nodes" in shown(links=Links(backend="nccl", nodes=nodes_of_names(["n1"])))
 
 
 @pytest.mark.parametrize(("verbose", "rows"), [(False, ROWS), (True, ROWS + 2)])
@@ -153,9 +153,9 @@ def test_twelve_groups_of_slow_gpus_are_shown(verbose: bool, rows: int) -> None:
 
 
 def test_what_many_nodes_share_has_its_hostlist_below_it() -> None:
-    some = nodes(f"a{number}b" for number in range(0, 40, 2))
+    some = nodes_of_names(f"a{number}b" for number in range(0, 40, 2))
     (one,) = sightings(1)["history"]
-    lines = render(fleet(history=(replace(one, nodes=some),)), Look()).splitlines()
+    lines = render(fleet(history=(replace(one, nodes=some),)), PageLook()).splitlines()
     place = next(number for number, line in enumerate(lines) if line.endswith(": 20 nodes"))
     assert lines[place].startswith("  GD0 driver-too-old: since")
     assert lines[place + 1].startswith("    a")
@@ -163,10 +163,10 @@ def test_what_many_nodes_share_has_its_hostlist_below_it() -> None:
 
 @pytest.mark.parametrize("count", [1, 40, 50, 60, 70, 80, 120, 400])
 def test_a_long_hostlist_has_three_lines_and_is_whole_with_v(count: int) -> None:
-    some = nodes(f"a{number}b" for number in range(0, 2 * count, 2))
+    some = nodes_of_names(f"a{number}b" for number in range(0, 2 * count, 2))
 
     def listed(*, verbose: bool) -> list[str]:
-        lines = shown(Look(verbose=verbose), verdicts=(Count("broken", some),))
+        lines = shown(PageLook(verbose=verbose), verdicts=(Count("broken", some),))
         begin = next(place for place, line in enumerate(lines) if line.startswith("broken"))
         return [lines[begin].split(maxsplit=2)[2], *lines[begin + 1 : lines.index("", begin)]]
 

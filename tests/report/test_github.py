@@ -9,19 +9,19 @@ import pytest
 
 from gpudoctor.findings import Policy, Severity
 from gpudoctor.report import github, oneline
-from gpudoctor.report.build import build
+from gpudoctor.report.build import build_report
 from gpudoctor.report.model import Report
-from gpudoctor.report.words import printable
+from gpudoctor.report.words import printable_text
 from tests.report import machines, samples
 
-REPORTS = {name: build(sample) for name, sample in samples.ALL.items()}
+REPORTS = {name: build_report(sample) for name, sample in samples.ALL.items()}
 _COMMAND = re.compile(r"::(error|warning|notice) title=([^:,]+)::(.*)")
 
 
 def annotated(report: Report) -> list[tuple[str, str, str]]:
     """Return kind, title and message of each annotation."""
     *lines, last = github.render(report).splitlines()
-    assert last == printable(oneline.render(report), plain=False)
+    assert last == printable_text(oneline.render(report), plain=False)
     assert not last.startswith("::")
     found = [_COMMAND.fullmatch(line) for line in lines]
     assert all(found), lines
@@ -72,7 +72,7 @@ def test_a_warning_that_fails_the_step_is_an_error() -> None:
         policy=Policy(fail_on=Severity.WARNING),
         diagnosis=msgspec.structs.replace(samples.degraded.diagnosis, exit_code=1),
     )
-    assert [kind for kind, _, _ in annotated(build(strict))] == ["error", "notice"]
+    assert [kind for kind, _, _ in annotated(build_report(strict))] == ["error", "notice"]
     assert [kind for kind, _, _ in annotated(REPORTS["degraded"])] == ["warning", "notice"]
 
 
@@ -80,6 +80,6 @@ def test_a_warning_that_fails_the_step_is_an_error() -> None:
 def test_no_text_becomes_a_command(told: str) -> None:
     finding = msgspec.structs.replace(samples.NO_GPU, message=told, title=told)
     diagnosis = msgspec.structs.replace(samples.broken_no_gpu.diagnosis, findings=(finding,))
-    ((_, title, message),) = annotated(build(msgspec.structs.replace(samples.broken_no_gpu, diagnosis=diagnosis)))
-    assert title == f"GD101 {printable(told, plain=False)}"
-    assert message.splitlines()[0] == printable(told, plain=False)
+    ((_, title, message),) = annotated(build_report(msgspec.structs.replace(samples.broken_no_gpu, diagnosis=diagnosis)))
+    assert title == f"GD101 {printable_text(told, plain=False)}"
+    assert message.splitlines()[0] == printable_text(told, plain=False)

@@ -9,12 +9,12 @@ import pytest
 
 from gpudoctor.findings import Policy, Severity, Skipped
 from gpudoctor.report import junit
-from gpudoctor.report.build import build
+from gpudoctor.report.build import build_report
 from gpudoctor.report.model import CouldNotTell, Finding, Passed, Report
 from gpudoctor.snapshot import Host
 from tests.report import samples
 
-REPORTS = {name: build(sample) for name, sample in samples.ALL.items()}
+REPORTS = {name: build_report(sample) for name, sample in samples.ALL.items()}
 
 
 def suite(report: Report) -> ET.Element:
@@ -82,20 +82,20 @@ def test_the_forms_that_readers_need() -> None:
 def test_a_host_is_named_only_where_the_snapshot_names_it() -> None:
     sample = samples.ALL["ready"]
     named = msgspec.structs.replace(sample, snapshot=msgspec.structs.replace(sample.snapshot, host=Host(hostname="node-7")))
-    assert suite(build(named)).attrib["hostname"] == "node-7"
+    assert suite(build_report(named)).attrib["hostname"] == "node-7"
 
 
 def test_a_warning_is_told_and_fails_only_where_it_counts() -> None:
     sample = samples.ALL["degraded"]
     warning = next(finding for finding in sample.diagnosis.findings if finding.severity is Severity.WARNING)
     name = f"{warning.code} {warning.name}" + (f" [{warning.subject.key}]" if warning.subject.key else "")
-    told = cases(build(sample))[name].find("system-out")
+    told = cases(build_report(sample))[name].find("system-out")
     assert told is not None
     assert warning.message in str(told.text)
     strict = msgspec.structs.replace(
         sample, policy=Policy(fail_on=Severity.WARNING), diagnosis=msgspec.structs.replace(sample.diagnosis, exit_code=1)
     )
-    failure = cases(build(strict))[name].find("failure")
+    failure = cases(build_report(strict))[name].find("failure")
     assert failure is not None
     assert failure.attrib == {"message": warning.message, "type": "warning"}
 
@@ -103,7 +103,7 @@ def test_a_warning_is_told_and_fails_only_where_it_counts() -> None:
 def test_a_skipped_rule_is_a_skipped_case_with_its_reason() -> None:
     sample = samples.ALL["ready"]
     skipped = (Skipped("GD712", "persistence-mode-off", 'a "laptop" & <proud>'), Skipped("GD101", "no-gpu", ""))
-    report = build(msgspec.structs.replace(sample, diagnosis=msgspec.structs.replace(sample.diagnosis, skipped=skipped)))
+    report = build_report(msgspec.structs.replace(sample, diagnosis=msgspec.structs.replace(sample.diagnosis, skipped=skipped)))
     messages = [case[0].attrib["message"] for case in suite(report).findall("testcase") if case.attrib["classname"] == "gpudoctor.rule"]
     assert messages == ['a "laptop" & <proud>', "left out with --skip"]
 
@@ -126,7 +126,7 @@ def test_a_crash_is_an_error_and_an_unchecked_rule_is_skipped() -> None:
 def test_no_text_makes_it_unreadable(text: str) -> None:
     sample = samples.ALL["broken_no_gpu"]
     findings = tuple(msgspec.structs.replace(finding, message=text, title=text) for finding in sample.diagnosis.findings)
-    report = build(
+    report = build_report(
         msgspec.structs.replace(sample, diagnosis=msgspec.structs.replace(sample.diagnosis, findings=findings, unproven=(text,)))
     )
     assert suite(report).attrib["tests"] == str(len(cases(report)))

@@ -9,12 +9,12 @@ import pytest
 from markdown_it import MarkdownIt
 
 from gpudoctor.report import markdown
-from gpudoctor.report.build import build
-from gpudoctor.report.headline import headline
+from gpudoctor.report.build import build_report
+from gpudoctor.report.headline import headline_of_report
 from gpudoctor.report.model import Report
 from tests.report import machines, samples
 
-REPORTS = {**{name: build(sample) for name, sample in samples.ALL.items()}}
+REPORTS = {**{name: build_report(sample) for name, sample in samples.ALL.items()}}
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
@@ -29,7 +29,7 @@ def check(report: Report) -> None:
     assert written.endswith("\n")
     assert written.count("<details>") == written.count("</details>") == written.count("<summary>")
     first, *others = headings(report)
-    assert headline(report).mark.word in first
+    assert headline_of_report(report).mark.word in first
     for cause in report.causes:
         assert any(heading.startswith(f"[{cause.code}]({cause.url})") for heading in others)
     commands = {
@@ -66,5 +66,5 @@ def test_a_report_too_long_for_an_issue_loses_its_last_details_only() -> None:
     report = machines.report(max(machines.NAMES, key=lambda name: len(machines.report(name).could_not_tell)))
     untold = msgspec.structs.replace(report.could_not_tell[0], reason="why " * 20_000, because_of=())
     long = msgspec.structs.replace(report, could_not_tell=(untold,))
-    assert len(markdown.render(long)) <= markdown.LIMIT
+    assert len(markdown.render(long)) <= markdown.MAX_LETTERS
     assert headings(long) == headings(report)

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from gpudoctor.report import markup
-from gpudoctor.report.words import printable
+from gpudoctor.report.words import printable_text
 
 READER = MarkdownIt("commonmark", {"linkify": True}).enable(["table", "strikethrough", "linkify"])
 assert READER.linkify is not None
@@ -34,36 +34,36 @@ def inline(document: str) -> list[Token]:
 @example("see https://example.org/x, www.example.org and mail@example.org")
 @example("    code")
 def test_text_is_nothing_but_text(told: str) -> None:
-    found = inline(markup.text(told))
+    found = inline(markup.markup_text(told))
     assert {token.type for token in found} <= {"text", "text_special"}
-    assert "".join(token.content for token in found).replace("\u200b", "") == printable(told, plain=False).strip()
+    assert "".join(token.content for token in found).replace("\u200b", "") == printable_text(told, plain=False).strip()
 
 
 @pytest.mark.parametrize("told", ["@octocat", "ping @octocat", "#12", "see #12", "torch@v2"])
 def test_nobody_and_no_issue_is_called(told: str) -> None:
-    shown = "".join(token.content for token in inline(markup.text(told)))
+    shown = "".join(token.content for token in inline(markup.markup_text(told)))
     assert not re.search(r"@\w|(?<!\w)#\d", shown)
     assert shown.replace("\u200b", "") == told
 
 
 @given(TELLING)
 def test_code_is_nothing_but_code(told: str) -> None:
-    found = inline(f"a {markup.code(told)} b")
-    shown = printable(told, plain=False).strip()
+    found = inline(f"a {markup.code_span(told)} b")
+    shown = printable_text(told, plain=False).strip()
     assert [token.content for token in found if token.type == "code_inline"] == ([shown] if shown else [])
     assert {token.type for token in found} <= {"text", "code_inline"}
 
 
 @given(TELLING)
 def test_a_command_is_one_block(told: str) -> None:
-    (block,) = READER.parse("\n".join(markup.block([told])))
-    lines = [printable(line, plain=False) for line in told.split("\n")]
+    (block,) = READER.parse("\n".join(markup.code_block([told])))
+    lines = [printable_text(line, plain=False) for line in told.split("\n")]
     assert (block.type, block.info, block.content) == ("fence", "sh", "\n".join((*lines, "")))
 
 
 @given(st.lists(TELLING, min_size=2, max_size=2))
 def test_a_cell_stays_in_its_cell(told: list[str]) -> None:
-    lines = markup.table(["a", "b"], [[markup.text(told[0]), markup.code(told[1], in_table=True)]])
+    lines = markup.table_lines(["a", "b"], [[markup.markup_text(told[0]), markup.code_span(told[1], in_table=True)]])
     tokens = READER.parse("\n".join(lines))
     assert [token.type for token in tokens].count("td_open") == 2
     assert [token.type for token in tokens].count("tr_open") == 2
@@ -71,4 +71,4 @@ def test_a_cell_stays_in_its_cell(told: list[str]) -> None:
 
 @pytest.mark.parametrize("word", ["CUDA_VISIBLE_DEVICES", "torch.cuda.is_available()", "libcudnn.so.9", "/opt/venv/lib64"])
 def test_names_of_the_trade_stand_as_they_are(word: str) -> None:
-    assert markup.text(word) == word
+    assert markup.markup_text(word) == word

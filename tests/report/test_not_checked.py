@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor.report import not_checked
-from gpudoctor.report.build import build
+from gpudoctor.report.build import build_report
 from gpudoctor.report.model import CouldNotTell, Report, Subject
-from gpudoctor.report.page import Look, Page
+from gpudoctor.report.page import Page, PageLook
 from tests.report import samples
 
 MACHINE = Subject("machine", "")
@@ -18,13 +18,13 @@ def item(code: str, reason: str, cause: str = "failed", *, kind: str = "could-no
 
 
 def lines(*items: CouldNotTell, user: str = "uid 1000", verbose: bool = False) -> list[str]:
-    report = build(samples.mismatch)
+    report = build_report(samples.mismatch)
     examined = msgspec.structs.replace(report.examined, user=user)
     return drawn(msgspec.structs.replace(report, could_not_tell=items, examined=examined), verbose=verbose)
 
 
 def drawn(report: Report, *, verbose: bool) -> list[str]:
-    page = Page(Look(verbose=verbose))
+    page = Page(PageLook(verbose=verbose))
     not_checked.draw(page, report)
     return page.render().splitlines()
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudoctor.report import oneline
-from gpudoctor.report.build import build
+from gpudoctor.report.build import build_report
 from tests.report import machines, samples
 
 LINES = {
@@ -31,7 +31,7 @@ LINES = {
 
 @pytest.mark.parametrize("name", samples.ALL)
 def test_line(name: str) -> None:
-    assert oneline.render(build(samples.ALL[name])) == LINES[name]
+    assert oneline.render(build_report(samples.ALL[name])) == LINES[name]
 
 
 @pytest.mark.parametrize(
@@ -45,13 +45,13 @@ def test_line(name: str) -> None:
     ],
 )
 def test_a_long_title_ends_at_a_word_unless_that_would_waste_half_of_the_line(title: str, shown: str) -> None:
-    report = build(samples.mismatch)
+    report = build_report(samples.mismatch)
     line = oneline.render(msgspec.structs.replace(report, findings=(msgspec.structs.replace(report.findings[0], title=title),)))
     assert line == f"BROKEN GD202 {shown}"
 
 
 def test_further_causes_are_counted_and_notes_and_consequences_are_not() -> None:
-    report = build(samples.mismatch)
+    report = build_report(samples.mismatch)
     other = msgspec.structs.replace(report.findings[0], id="GD999", severity="warning")
     note = msgspec.structs.replace(report.findings[0], id="GD998", severity="note")
     line = oneline.render(msgspec.structs.replace(report, findings=(*report.findings, other, note)))
@@ -77,7 +77,7 @@ def test_the_line_of_every_machine_names_the_code_and_the_gpus() -> None:
 
 @given(title=st.text(), because=st.text(), name=st.sampled_from(sorted(samples.ALL)), more=st.integers(0, 1000))
 def test_never_more_than_80_bytes_of_printable_ascii(title: str, because: str, name: str, more: int) -> None:
-    report = build(samples.ALL[name])
+    report = build_report(samples.ALL[name])
     findings = tuple(msgspec.structs.replace(finding, title=title) for finding in (*report.findings, *report.findings[:1] * more))
     line = oneline.render(msgspec.structs.replace(report, findings=findings, because=because))
     assert len(line.encode("ascii")) <= 80

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudoctor.report.page import Look, Page
+from gpudoctor.report.page import Page, PageLook
 
 WORDS = st.lists(st.text("ab", min_size=1, max_size=6), min_size=1, max_size=30)
 
 
 def page(width: int = 20, **look: bool) -> Page:
-    return Page(Look(width=width, **look))
+    return Page(PageLook(width=width, **look))
 
 
 @given(WORDS, st.integers(12, 40), st.integers(0, 3), st.integers(0, 3))

@@ -10,8 +10,8 @@ import pytest
 
 from gpudoctor.findings import Severity
 from gpudoctor.report import groups, terminal
-from gpudoctor.report.page import Look
-from gpudoctor.report.summary import parts
+from gpudoctor.report.page import PageLook
+from gpudoctor.report.summary import summary_parts
 from tests.report import machines
 from tests.seams.every import every
 
@@ -37,13 +37,13 @@ def test_the_fix_is_near_the_top() -> None:
 @pytest.mark.untraced
 def test_a_report_is_short_unless_there_are_several_root_causes() -> None:
     long = [name for name in machines.NAMES if len(lines_of(name)) > 60]
-    assert [name for name in long if len(groups.causes(machines.report(name))) == 1] == []
+    assert [name for name in long if len(groups.grouped_causes(machines.report(name))) == 1] == []
 
 
 @every_machine
 def test_the_summary_follows_the_headline(name: str) -> None:
     report, lines = machines.report(name), lines_of(name)
-    first = next(iter(parts(report.summary)), None)
+    first = next(iter(summary_parts(report.summary)), None)
     if first is None:  # a pasted program states nothing about the machine
         return
     if report.verdict == "ready":
@@ -60,7 +60,7 @@ def test_every_line_fits_and_plain_text_is_ascii(name: str, verbose: bool) -> No
         line for finding in report.findings for fix in finding.fixes for text in (fix.command, fix.verify) for line in text.splitlines()
     }
     for width in (60, 80, 120):
-        text = terminal.render(report, Look(width=width, plain=width == 80, verbose=verbose))
+        text = terminal.render(report, PageLook(width=width, plain=width == 80, verbose=verbose))
         assert width != 80 or text.isascii()
         for line in text.splitlines():
             assert len(line) <= width or line.strip() in commands or " " not in line.strip()
@@ -70,7 +70,7 @@ def test_every_line_fits_and_plain_text_is_ascii(name: str, verbose: bool) -> No
 def test_no_note_contradicts_the_verdict(name: str) -> None:
     report = machines.report(name)
     assert (report.verdict == "ready") <= (not report.causes)
-    for group in groups.notes(report):
+    for group in groups.grouped_notes(report):
         assert group.first.severity == Severity.NOTE
         assert group.first.impact == "none"
 
@@ -78,7 +78,7 @@ def test_no_note_contradicts_the_verdict(name: str) -> None:
 @every_machine
 def test_a_full_report_leaves_nothing_out(name: str) -> None:
     report = machines.report(name)
-    text = "".join(terminal.render(report, Look(width=100, verbose=True)).split())
+    text = "".join(terminal.render(report, PageLook(width=100, verbose=True)).split())
     for finding in report.findings:
         assert "".join(finding.message.split()) in text
         for fix in finding.fixes if not finding.because_of else ():
@@ -108,7 +108,7 @@ def words(text: str) -> str:
 @every_machine
 def test_a_report_that_leaves_out_a_command_says_how_to_see_it(name: str) -> None:
     report = machines.report(name)
-    short, full = words(terminal.render(report)), words(terminal.render(report, Look(verbose=True)))
+    short, full = words(terminal.render(report)), words(terminal.render(report, PageLook(verbose=True)))
     commands = {words(line) for finding in report.findings for fix in finding.fixes for line in fix.command.splitlines()}
     if any(command in full and command not in short for command in commands):
         assert "-v shows everything" in short

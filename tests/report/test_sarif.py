@@ -11,11 +11,11 @@ import pytest
 
 from gpudoctor.findings import Skipped
 from gpudoctor.report import sarif
-from gpudoctor.report.build import build
+from gpudoctor.report.build import build_report
 from gpudoctor.report.model import Report
 from tests.report import machines, samples
 
-REPORTS = {name: build(sample) for name, sample in samples.ALL.items()}
+REPORTS = {name: build_report(sample) for name, sample in samples.ALL.items()}
 
 
 def run(report: Report) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def test_an_invocation_says_how_the_check_ended() -> None:
 def test_what_was_not_checked_or_skipped_is_a_notification() -> None:
     skipped = (Skipped("GD102", "gpu-count-mismatch", "a guest's card"),)
     sample = msgspec.structs.replace(samples.degraded, diagnosis=msgspec.structs.replace(samples.degraded.diagnosis, skipped=skipped))
-    invocation = run(build(sample))["invocations"][0]
+    invocation = run(build_report(sample))["invocations"][0]
     assert invocation["toolExecutionNotifications"] == [
         {"level": "error", "message": {"text": "GD205 driver-hung crashed: ZeroDivisionError: division by zero"}}
     ]
@@ -74,7 +74,7 @@ def test_what_was_not_checked_or_skipped_is_a_notification() -> None:
 
 
 def test_no_text_of_the_machine_steers_a_viewer() -> None:
-    report = build(samples.mismatch)
+    report = build_report(samples.mismatch)
     hostile = tuple(msgspec.structs.replace(finding, message="\x1b[2Jcleared\u202e") for finding in report.findings)
     told = json.dumps(run(msgspec.structs.replace(report, findings=hostile))["results"], ensure_ascii=False)
     assert "cleared" in told

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gpudoctor.report.sparkline import ASCII, BLOCKS, sparkline
+from gpudoctor.report.sparkline import ASCII_SIGNS, BLOCK_SIGNS, sparkline
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_ascii() -> None:
 
 def test_a_long_curve_keeps_its_ends() -> None:
     drawn = sparkline([1000.0 * 0.9**step for step in range(300)], width=8, plain=False)
-    assert drawn == "".join(reversed(BLOCKS))
+    assert drawn == "".join(reversed(BLOCK_SIGNS))
     assert sparkline([3.0, 2.0, 1.0], width=1, plain=False) == "▁"
 
 
@@ -42,4 +42,4 @@ def test_a_long_curve_keeps_its_ends() -> None:
 def test_any_numbers_are_drawn(values: list[float], width: int, plain: bool) -> None:
     drawn = sparkline(values, width=width, plain=plain)
     assert len(drawn) <= max(width, 1)
-    assert set(drawn) <= {*(ASCII if plain else BLOCKS), "x" if plain else "×"}
+    assert set(drawn) <= {*(ASCII_SIGNS if plain else BLOCK_SIGNS), "x" if plain else "×"}

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.findings.summary import FrameworkBuild, GpuModel, Summary
-from gpudoctor.report.summary import parts
+from gpudoctor.report.summary import summary_parts
 from tests.machines.diagnoses import diagnosis
 
 LINES = {
@@ -21,17 +21,17 @@ LINES = {
 
 @pytest.mark.parametrize("name", LINES)
 def test_line(name: str) -> None:
-    assert " · ".join(parts(diagnosis(name).summary)) == LINES[name]
+    assert " · ".join(summary_parts(diagnosis(name).summary)) == LINES[name]
 
 
 def test_unknown_facts_are_left_out() -> None:
-    assert parts(Summary()) == []
-    assert parts(Summary(gpus=(GpuModel("", 2),), frameworks=(FrameworkBuild("torch"),), container="docker")) == [
+    assert summary_parts(Summary()) == []
+    assert summary_parts(Summary(gpus=(GpuModel("", 2),), frameworks=(FrameworkBuild("torch"),), container="docker")) == [
         "2 × NVIDIA GPU",
         "torch",
         "in docker",
     ]
-    assert parts(Summary(driver="535.104.05", frameworks=(FrameworkBuild("jax", "0.5.3", "12"),))) == [
+    assert summary_parts(Summary(driver="535.104.05", frameworks=(FrameworkBuild("jax", "0.5.3", "12"),))) == [
         "driver 535.104.05",
         "jax 0.5.3 (CUDA 12)",
     ]

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gpudoctor.report.telemetry import seen
+from gpudoctor.report.telemetry import telemetry_line
 from gpudoctor.snapshot import Cause, GpuLoad, Held, Loads, Missing, Span, StageKind, StageLoad
 from tests.builders import address, machine, smoke
 
@@ -36,7 +36,7 @@ SENSORS = "SM clock 1,095 to 1,305 MHz, 398 of 400 W, 71 °C; clocks held by the
 
 def line(cut: str = "", device: str = "GPU:0", **changes: Any) -> str:
     loads = Loads((msgspec.structs.replace(LOAD, **changes),), 4.0, 0.1, cut=cut)
-    return seen(machine(loads=loads), smoke(), device)
+    return telemetry_line(machine(loads=loads), smoke(), device)
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,9 @@ def test_where_the_samples_end_early_it_says_why() -> None:
 
 def test_a_device_that_was_not_watched_has_none() -> None:
     assert line(device="GPU:1") == line(device="CPU:0") == ""
-    assert seen(machine(), smoke(), "GPU:0") == ""
+    assert telemetry_line(machine(), smoke(), "GPU:0") == ""
 
 
 def test_a_watch_that_failed_says_so() -> None:
     failed = machine(loads=Missing(Cause.FAILED, "nvmlInit answered 18"))
-    assert (seen(failed, smoke(), "GPU:0"), seen(failed, smoke(), "CPU:0")) == ("nothing: nvmlInit answered 18", "")
+    assert (telemetry_line(failed, smoke(), "GPU:0"), telemetry_line(failed, smoke(), "CPU:0")) == ("nothing: nvmlInit answered 18", "")

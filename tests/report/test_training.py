@@ -8,9 +8,9 @@ import pytest
 
 from gpudoctor.findings import ProvedTo, Rung, Verdict
 from gpudoctor.report import terminal
-from gpudoctor.report.build import build
-from gpudoctor.report.page import Look
-from gpudoctor.report.training import FIGURES, ROWS
+from gpudoctor.report.build import build_report
+from gpudoctor.report.page import PageLook
+from gpudoctor.report.training import DEVICE_FIGURES, TABLE_ROWS
 from gpudoctor.snapshot import (
     AllReduce,
     Cause,
@@ -52,7 +52,7 @@ TRAINED = Smoke(
 def page(smoke: tuple[Smoke, ...] | Missing, **look: object) -> str:
     snapshot = msgspec.structs.replace(SNAPSHOT, smoke=smoke)
     seen = examined(Verdict.READY, 0, ProvedTo(Rung.TRAINED, 1, 2, "trained on 1 of 2 GPUs"), snapshot=snapshot)
-    return terminal.render(build(seen, "smoke"), Look(**look))  # type: ignore[arg-type]
+    return terminal.render(build_report(seen, "smoke"), PageLook(**look))  # type: ignore[arg-type]
 
 
 def test_the_page() -> None:
@@ -185,5 +185,5 @@ def test_why_nothing_was_summed() -> None:
 
 
 def test_rows_have_names_of_their_own() -> None:
-    names = [name for name, _ in (*ROWS, *FIGURES)]
+    names = [name for name, _ in (*TABLE_ROWS, *DEVICE_FIGURES)]
     assert len(names) == len(set(names))

@@ -10,11 +10,11 @@ from gpudoctor.report import words
 
 
 def test_every_word_has_its_mark() -> None:
-    assert set(words.VERDICTS) == {word.value for word in Verdict}
-    assert set(words.STATES) == {word.value for word in RungState}
-    assert set(words.STAGES) == {word.value for word in Rung}
-    assert set(words.SEVERITIES) == {word.value for word in Severity}
-    for mark in (*words.VERDICTS.values(), *words.STATES.values()):
+    assert set(words.VERDICT_MARKS) == {word.value for word in Verdict}
+    assert set(words.STATE_MARKS) == {word.value for word in RungState}
+    assert set(words.STAGE_NAMES) == {word.value for word in Rung}
+    assert set(words.SEVERITY_STYLES) == {word.value for word in Severity}
+    for mark in (*words.VERDICT_MARKS.values(), *words.STATE_MARKS.values()):
         assert mark.ascii.isascii()
         assert mark.word
 
@@ -31,8 +31,8 @@ def test_every_word_has_its_mark() -> None:
     ],
 )
 def test_printable(text: str, shown: str, plain: str) -> None:
-    assert words.printable(text, plain=False) == shown
-    assert words.printable(text, plain=True) == plain
+    assert words.printable_text(text, plain=False) == shown
+    assert words.printable_text(text, plain=True) == plain
 
 
 @pytest.mark.parametrize(
@@ -40,4 +40,4 @@ def test_printable(text: str, shown: str, plain: str) -> None:
     [("jax 0.4.30 was not checked", "jax 0.4.30"), ("two GPUs are slow", "Two GPUs"), ("all 3 machines are ready", "All 3"), ("", "")],
 )
 def test_a_sentence_begins_with_a_capital_but_for_a_package(phrase: str, beginning: str) -> None:
-    assert words.upper_first(phrase).startswith(beginning)
+    assert words.capitalised(phrase).startswith(beginning)

@@ -10,21 +10,21 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from gpudoctor.changes import compare
+from gpudoctor.changes import compare_examinations
 from gpudoctor.derive.gpu_support import KERNELS, PTX, UNKNOWN, GpuSupport, Releases
 from gpudoctor.findings import MACHINE, Unchecked
-from gpudoctor.fit.answer import answer
-from gpudoctor.fit.asked import Asked
+from gpudoctor.fit.answer import fit_answer
 from gpudoctor.fit.card import Card
-from gpudoctor.fit.counted import Sample
-from gpudoctor.fit.presets import model
+from gpudoctor.fit.counted_models import SampleSize
+from gpudoctor.fit.presets import model_of_name
+from gpudoctor.fit.run_options import Asked
 from gpudoctor.manual import facts
 from gpudoctor.matrix import Source
-from gpudoctor.redact.pseudonyms import Kind
+from gpudoctor.redact.pseudonyms import RemovedKind
 from gpudoctor.report import (
-    bare,
     diff_text,
     environments,
+    fallback_text,
     fit,
     fit_notes,
     fit_text,
@@ -43,11 +43,11 @@ from gpudoctor.report import (
     terminal,
 )
 from gpudoctor.report import markdown as report_markdown
-from gpudoctor.report.build import TOOL, build
+from gpudoctor.report.build import TOOL, build_report
 from gpudoctor.report.diff import Diff
 from gpudoctor.report.environments import EnvironmentsDocument
 from gpudoctor.report.model import Report
-from gpudoctor.report.page import Look
+from gpudoctor.report.page import PageLook
 from gpudoctor.report.ticket import facts as ticket_facts
 from gpudoctor.report.ticket import markdown, page
 from gpudoctor.snapshot.xray import EnvironmentXray, File, FilesXray, Need
@@ -59,8 +59,8 @@ from tests.report import fleets, machines, rich, rich_environments, rich_fleet, 
 from tests.report.ticket import tickets
 from tests.shipped import shared_matrix
 
-WIDE: Final = Look(width=100, verbose=True)
-NARROW: Final = Look(width=44, colour=True, verbose=True)
+WIDE: Final = PageLook(width=100, verbose=True)
+NARROW: Final = PageLook(width=44, colour=True, verbose=True)
 """Nearly every line is broken, which shows how its next lines are indented, and in which style."""
 MEASURED, BROKEN, XRAYED = "eight-trained-on-alike", "driver-470-tensorflow-cuda-12", "libraries-in-order"
 BEFORE, AFTER = "healthy-eight", "eight-one-lost"
@@ -77,7 +77,7 @@ CHECKED: Final = (
 )
 GIB: Final = 1 << 30
 
-RICH: Final = build(rich.EXAMINATION, "smoke", ("gpudoctor", "smoke", "--python", "~/my env"))
+RICH: Final = build_report(rich.EXAMINATION, "smoke", ("gpudoctor", "smoke", "--python", "~/my env"))
 """As `gpudoctor smoke` reports it: with the numbers of the training."""
 NOT_OURS: Final = re.compile(
     r"<style>.*?</style>\n|-----BEGIN GPUDOCTOR REPORT-----.*?-----END|```json\n.*?\n```|<pre>{.*?}</pre>", re.DOTALL
@@ -85,27 +85,27 @@ NOT_OURS: Final = re.compile(
 """What a recorded ticket leaves out: the style sheet and the report in JSON, packed or not."""
 
 
-def _fleet(look: Look) -> str:
+def _fleet(look: PageLook) -> str:
     names, planted = generated.plan(60, seed=4, faulty=0.1, slow=0.05, drifting=0.05)
     return fleet_text.render(merged(dict(generated.reports(names, planted, 4)) | {"gpu900": b"{", "gpu901": b""}), look)
 
 
 def _diff(form: Callable[[Diff], str]) -> str:
-    return form(compare(tickets.of_machine(BEFORE), tickets.of_machine(AFTER), shared_matrix(), ("before", "after")))
+    return form(compare_examinations(tickets.of_machine(BEFORE), tickets.of_machine(AFTER), shared_matrix(), ("before", "after")))
 
 
 def _fit_unknown() -> str:
     """Return the answers that no model of the presets gives: unknown, impossible, and of no GPU."""
-    counted, asked = model("resnet50", Sample()), Asked(batch=8, precision="fp8", checkpointing=True)
+    counted, asked = model_of_name("resnet50", SampleSize()), Asked(batch=8, precision="fp8", checkpointing=True)
     card = Card(name="GPU", available=8 * GIB, total=9 * GIB, observed=True, capability=(7, 0), flops={}, measured=False, bandwidth=None)
-    answers = [fit.on_gpu(card, asked, answer(counted, asked, card))]
-    made = fit.document(counted, asked, answers, stated=False, fits_on=(), notes=fit_notes.notes(counted, asked, answers, 1.0))
+    answers = [fit.gpu_document(card, asked, fit_answer(counted, asked, card))]
+    made = fit.fit_document(counted, asked, answers, stated=False, fits_on=(), notes=fit_notes.fit_notes(counted, asked, answers, 1.0))
     (gpu,) = made.gpus
     gpus = (gpu, replace(gpu, fits=None, why=""), replace(gpu, fits=False, why="", needed_bytes=None, largest_batch=None))
-    return "".join(fit_text.render(replace(made, gpus=some), Look(plain=True)) for some in (gpus, ()))
+    return "".join(fit_text.render(replace(made, gpus=some), PageLook(plain=True)) for some in (gpus, ()))
 
 
-def _fit(name: str, asked: Asked, look: Look = WIDE) -> str:
+def _fit(name: str, asked: Asked, look: PageLook = WIDE) -> str:
     cards = [
         Card(
             name=f"GPU of {gib} GiB",
@@ -122,15 +122,17 @@ def _fit(name: str, asked: Asked, look: Look = WIDE) -> str:
         )
         for gib in (8, 24)
     ]
-    counted = model(name, Sample())
-    answers = [fit.on_gpu(card, asked, answer(counted, asked, card, 10**6, 2.5)) for card in cards]
-    made = fit.document(counted, asked, answers, stated=True, fits_on=("L4", "A100"), notes=fit_notes.notes(counted, asked, answers, 1.0))
+    counted = model_of_name(name, SampleSize())
+    answers = [fit.gpu_document(card, asked, fit_answer(counted, asked, card, 10**6, 2.5)) for card in cards]
+    made = fit.fit_document(
+        counted, asked, answers, stated=True, fits_on=("L4", "A100"), notes=fit_notes.fit_notes(counted, asked, answers, 1.0)
+    )
     return fit_text.render(made, look, rule_of_thumb=True)
 
 
-def _matrix(subject: str, name: str, version: str | None = None, look: Look = WIDE) -> str:
+def _matrix(subject: str, name: str, version: str | None = None, look: PageLook = WIDE) -> str:
     source = Source("torch-wheels", "Wheels of torch", "https://example.org/torch", "2026-11-20")
-    found = facts.find(shared_matrix(), subject, name, version)
+    found = facts.find_rows(shared_matrix(), subject, name, version)
     sources = [source, Source("a-file", "A file", "", "2026-11-20")]
     return tables.render(subject, found.table, found.rows, sources, look, support=found.support)
 
@@ -143,15 +145,17 @@ def _support() -> str:
         Releases("jaxs", "cu12", ("0.2", "0.3"), KERNELS),
         Releases("old", "", ("1.0",), "none"),
     )
-    found = facts.find(shared_matrix(), "gpu", "a100")
+    found = facts.find_rows(shared_matrix(), "gpu", "a100")
     support = GpuSupport(None, 580, dropped=True, platform="linux_x86_64", wheels=wheels, source=())
     return tables.render("gpu", found.table, found.rows, [], NARROW, support=support)
 
 
 def _listings(width: int = 60) -> str:
-    look = Look(width=width)
-    packages = tables.packages((("torch", "1.0", "2.9.1"), ("jax", "", "0.6")), look)
-    return packages + "".join(tables.listing(name, facts.find(shared_matrix(), name, one).rows[:1], look) for name, one in _LISTED)
+    look = PageLook(width=width)
+    packages = tables.packages_text((("torch", "1.0", "2.9.1"), ("jax", "", "0.6")), look)
+    return packages + "".join(
+        tables.listing_text(name, facts.find_rows(shared_matrix(), name, one).rows[:1], look) for name, one in _LISTED
+    )
 
 
 _LISTED: Final = (("gpu", "a100"), ("driver", "470.256.02"), ("cuda", "11.8"))
@@ -160,7 +164,7 @@ _LISTED: Final = (("gpu", "a100"), ("driver", "470.256.02"), ("cuda", "11.8"))
 def _environment(name: str) -> str:
     seen = recorded(name)
     assert isinstance(seen.frameworks, tuple)
-    return libraries.environment(EnvironmentXray("/opt/venv/bin/python", "named with --python", seen.frameworks, seen.libraries), WIDE)
+    return libraries.environment_page(EnvironmentXray("/opt/venv/bin/python", "named with --python", seen.frameworks, seen.libraries), WIDE)
 
 
 def _files() -> str:
@@ -169,22 +173,26 @@ def _files() -> str:
     file = File(
         "/opt/app/train", machine="x86_64", soname="libtrain.so", runpath="$ORIGIN", needed=("libcudart.so.12",), needs=(direct, missing)
     )
-    return libraries.files(
+    return libraries.files_page(
         FilesXray("/opt/environments/of/a/long/path/" + "python" * 10, (file, File("/opt/app/notes", problem="it is not an ELF file"))),
         WIDE,
     )
 
 
-def _environments(look: Look = WIDE, *, broken: bool = False) -> str:
+def _environments(look: PageLook = WIDE, *, broken: bool = False) -> str:
     """Return the page of five environments, or that of a broken machine with one that has no framework."""
     machine = machines.report(MEASURED)
     known = {"kind": "virtual environment", "active": True, "kernels": ("python3",)}
     rows = [
-        environments.row(machines.report(name), machine, {**known, "path": f"/home/ann/{name}", "python": f"/home/ann/{name}/bin/python"})
+        environments.environment_row(
+            machines.report(name), machine, {**known, "path": f"/home/ann/{name}", "python": f"/home/ann/{name}/bin/python"}
+        )
         for name in (MEASURED, BROKEN, "cudnn-nowhere", "no-framework")
     ]
     rows.append(
-        environments.row(None, machine, {**known, "path": "/opt/old", "python": "/opt/old/bin/python", "verdict": "unknown", "why": "?"})
+        environments.environment_row(
+            None, machine, {**known, "path": "/opt/old", "python": "/opt/old/bin/python", "verdict": "unknown", "why": "?"}
+        )
     )
     document = EnvironmentsDocument(
         tool=TOOL, created="2026-11-22T10:00:00Z", summary=machine.summary, verdict=machine.verdict, environments=tuple(rows), unlisted=2
@@ -192,7 +200,7 @@ def _environments(look: Look = WIDE, *, broken: bool = False) -> str:
     if broken:
         without = tuple(replace(row, active=False, kernels=()) for row in rows if row.verdict == environments.NO_FRAMEWORK)
         document = replace(document, verdict="broken", code="GD101", why="No GPU.", environments=without, unlisted=0)
-    return environments.draw(document, Look(plain=broken) if broken else look, "" if broken else "/home/ann")
+    return environments.draw(document, PageLook(plain=broken) if broken else look, "" if broken else "/home/ann")
 
 
 def _sarif(report: Report) -> str:
@@ -206,24 +214,24 @@ def _openings() -> str:
     for count in (0, 1, 2, 3, 5):
         unchecked = tuple(Unchecked(MACHINE, f"package {number}", "no table lists it") for number in range(count))
         long = replace(samples.unknown.diagnosis, unchecked=unchecked, unproven=("it is long " * 30,))
-        lines += terminal.render(build(replace(samples.unknown, diagnosis=long))).splitlines()[:4]
+        lines += terminal.render(build_report(replace(samples.unknown, diagnosis=long))).splitlines()[:4]
     return "\n".join(lines)
 
 
 def _each(form: Callable[[Report], str]) -> str:
     """Return what a form says of every examination made by hand."""
-    made = {**{name: build(examination) for name, examination in samples.ALL.items()}, "rich": RICH}
+    made = {**{name: build_report(examination) for name, examination in samples.ALL.items()}, "rich": RICH}
     return "".join(f"{name}\n{form(report)}\n" for name, report in made.items())
 
 
-def _ticket(form: Callable[[Report, dict[Kind, int]], str], report: Report) -> str:
-    return NOT_OURS.sub("", form(report, {Kind.HOME: 2, Kind.HOST: 1, Kind.CREDENTIALS: 3, Kind.MAIL: 1}))
+def _ticket(form: Callable[[Report, dict[RemovedKind, int]], str], report: Report) -> str:
+    return NOT_OURS.sub("", form(report, {RemovedKind.HOME: 2, RemovedKind.HOST: 1, RemovedKind.CREDENTIALS: 3, RemovedKind.MAIL: 1}))
 
 
 def _plan_files() -> str:
     names = ("requirements.txt", "pyproject.toml", "pylock.toml", "Dockerfile", "environment.yml")
     plans = (rich_environments.PLAN, replace(rich_environments.PLAN, environment=rich_environments.ON_CPU, resolver="tables"))
-    return "".join(f"{name}\n{plan_files.content(plan, 'lock = 1', name)}\n" for plan in plans for name in names)
+    return "".join(f"{name}\n{plan_files.file_content(plan, 'lock = 1', name)}\n" for plan in plans for name in names)
 
 
 def _nodes() -> str:
@@ -231,32 +239,34 @@ def _nodes() -> str:
     return "".join(line for form in (fleet_nodes.hostfile, fleet_nodes.node_list, fleet_nodes.labels) for line in form(fleet))
 
 
-def _check(name: str, look: Look = WIDE) -> str:
+def _check(name: str, look: PageLook = WIDE) -> str:
     return terminal.render(machines.report(name), look)
 
 
 def _facts(name: str) -> str:
     return "".join(
-        f"{section.name}\n" + "".join(f"  {fact}\n" for fact in section.facts) for section in ticket_facts.sections(recorded(name))
+        f"{section.name}\n" + "".join(f"  {fact}\n" for fact in section.facts) for section in ticket_facts.fact_sections(recorded(name))
     )
 
 
 TEXTS: Final[dict[str, Callable[[], str]]] = {
-    "fleet": lambda: _fleet(Look()),
+    "fleet": lambda: _fleet(PageLook()),
     "fleet.verbose": lambda: _fleet(WIDE),
-    "fleet.every_trouble": lambda: fleet_text.render(fleets.fleet(60), Look()),
+    "fleet.every_trouble": lambda: fleet_text.render(fleets.fleet(60), PageLook()),
     "fleet.narrow": lambda: _fleet(NARROW),
     "fleet.every_trouble.narrow": lambda: fleet_text.render(fleets.fleet(60), replace(NARROW, verbose=False)),
     "diff.narrow": lambda: _diff(lambda found: diff_text.render(found, NARROW)),
-    "diff": lambda: _diff(lambda found: diff_text.render(found, Look())),
+    "diff": lambda: _diff(lambda found: diff_text.render(found, PageLook())),
     "diff.verbose": lambda: _diff(lambda found: diff_text.render(found, WIDE)),
     "diff.far": lambda: diff_text.render(
-        compare(tickets.of_machine(BROKEN), tickets.of_machine(MEASURED), shared_matrix(), ("before", "after")), Look()
+        compare_examinations(tickets.of_machine(BROKEN), tickets.of_machine(MEASURED), shared_matrix(), ("before", "after")), PageLook()
     ),
-    "diff.none": lambda: diff_text.render(compare(*2 * (tickets.of_machine(BEFORE),), shared_matrix(), ("before", "after")), Look()),
-    "diff.markdown": lambda: _diff(lambda found: diff_text.markdown(found, verbose=True)),
-    "plan": lambda: plan_text.render(planned("h100", "550.54.14", TORCH), Look()),
-    "plan.nothing": lambda: plan_text.render(planned("v100-sxm2", "535.104.05", "torch==2.12.0"), Look()),
+    "diff.none": lambda: diff_text.render(
+        compare_examinations(*2 * (tickets.of_machine(BEFORE),), shared_matrix(), ("before", "after")), PageLook()
+    ),
+    "diff.markdown": lambda: _diff(lambda found: diff_text.diff_as_markdown(found, verbose=True)),
+    "plan": lambda: plan_text.render(planned("h100", "550.54.14", TORCH), PageLook()),
+    "plan.nothing": lambda: plan_text.render(planned("v100-sxm2", "535.104.05", "torch==2.12.0"), PageLook()),
     "fit.training": lambda: _fit("llama-8b", Asked(batch=4, precision="bf16", lora=8)),
     "fit.inference": lambda: _fit("llama-8b", Asked(precision="bf16", infer=True)),
     "fit.fits": lambda: _fit("resnet50", Asked(batch=32, precision="bf16")),
@@ -268,7 +278,7 @@ TEXTS: Final[dict[str, Callable[[], str]]] = {
     "matrix.cuda": lambda: _matrix("cuda", "12.4"),
     "matrix.gpu": lambda: _matrix("gpu", "a100"),
     "matrix.driver": lambda: _matrix("driver", "470.256.02"),
-    "fleet.rich": lambda: fleet_text.render(rich_fleet.FLEET, Look()),
+    "fleet.rich": lambda: fleet_text.render(rich_fleet.FLEET, PageLook()),
     "fleet.rich.verbose": lambda: fleet_text.render(rich_fleet.FLEET, NARROW),
     "fleet.page": lambda: NOT_OURS.sub("", "".join(fleet_page.render(rich_fleet.FLEET))),
     "fleet.page.hostile": lambda: NOT_OURS.sub("", "".join(fleet_page.render(fleets.fleet(12)))),
@@ -286,7 +296,7 @@ TEXTS: Final[dict[str, Callable[[], str]]] = {
     "environments.narrow": lambda: _environments(NARROW),
     "environments.none": lambda: _environments(broken=True),
     "xray": lambda: _environment(XRAYED),
-    "xray.rich": lambda: libraries.environment(rich_environments.XRAY, NARROW),
+    "xray.rich": lambda: libraries.environment_page(rich_environments.XRAY, NARROW),
     "xray.files": _files,
     "ticket": lambda: _ticket(markdown.render, machines.report(MEASURED)),
     "ticket.broken": lambda: _ticket(markdown.render, machines.report(BROKEN)),
@@ -297,14 +307,14 @@ TEXTS: Final[dict[str, Callable[[], str]]] = {
     "each.github": lambda: _each(github.render),
     "each.markdown": lambda: _each(report_markdown.render),
     "openings": _openings,
-    "check.bare": lambda: bare.render(RICH, ValueError("no\x1b[m")),
-    "check.junit": lambda: junit.render(build(samples.mismatch)).decode(),
-    "check.sarif": lambda: _sarif(build(samples.mismatch)),
+    "check.bare": lambda: fallback_text.render(RICH, ValueError("no\x1b[m")),
+    "check.junit": lambda: junit.render(build_report(samples.mismatch)).decode(),
+    "check.sarif": lambda: _sarif(build_report(samples.mismatch)),
     "rich.junit": lambda: junit.render(RICH).decode(),
     "rich.sarif": lambda: _sarif(RICH),
-    "rich": lambda: terminal.render(RICH, Look(plain=True)),
-    "rich.check": lambda: terminal.render(build(rich.EXAMINATION), NARROW),
-    "rich.stages": lambda: terminal.render(build(rich.EXAMINATION), Look()),
+    "rich": lambda: terminal.render(RICH, PageLook(plain=True)),
+    "rich.check": lambda: terminal.render(build_report(rich.EXAMINATION), NARROW),
+    "rich.stages": lambda: terminal.render(build_report(rich.EXAMINATION), PageLook()),
     "rich.verbose": lambda: terminal.render(RICH, NARROW),
     **{f"check.{name}": partial(_check, name) for name in CHECKED},
     **{f"check.{name}.narrow": partial(_check, name, NARROW) for name in (AFTER, BROKEN, MEASURED)},

@@ -10,18 +10,18 @@ import pytest
 
 from gpudoctor.errors import UsageError
 from gpudoctor.requirement_files import reading
-from gpudoctor.requirement_files.model import Requested
+from gpudoctor.requirement_files.model import RequestedPackages
 from gpudoctor.requirement_files.reading import read_requirement_files
 
 CU128 = "https://download.pytorch.org/whl/cu128"
 
 
-def read(folder: Path, name: str, text: str, **asked: tuple[str, ...]) -> Requested:
+def read(folder: Path, name: str, text: str, **asked: tuple[str, ...]) -> RequestedPackages:
     (folder / name).write_text(text)
     return read_requirement_files([str(folder / name)], **asked)
 
 
-def wanted(asked: Requested) -> list[str]:
+def wanted(asked: RequestedPackages) -> list[str]:
     return [str(stated.requirement) for stated in asked.requirements]
 
 
@@ -387,7 +387,7 @@ def test_a_pipe_is_read_as_a_file_without_a_telling_name_is(text: str, tmp_path:
 
 
 def test_a_pipe_that_does_not_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "PATIENCE", 0.05)
+    monkeypatch.setattr(reading, "PATIENCE_SECONDS", 0.05)
     file = tmp_path / "requirements.txt"
     os.mkfifo(file)
     with pytest.raises(UsageError, match="does not end"):

@@ -11,7 +11,7 @@ import pytest
 
 from gpudoctor.errors import UsageError
 from gpudoctor.requirement_files import locks, pipfile_lock, pixi, pyproject
-from gpudoctor.requirement_files.collector import Collector
+from gpudoctor.requirement_files.collector import StatementCollector
 
 _PIXI = {
     "dependencies": {"pytorch": {"version": "2.*", "build": "cuda*"}},
@@ -87,7 +87,7 @@ _PIPFILE_LOCK = {
     "default": {"torch": {"version": "==2.5", "index": "pypi", "extras": ["a"], "markers": "python_version > '3'"}, "jax": {"git": "x"}},
     "develop": {"pytest": {"version": "==8"}},
 }
-READERS: dict[str, tuple[Callable[[str, str, Collector], None], dict[str, Any]]] = {
+READERS: dict[str, tuple[Callable[[str, str, StatementCollector], None], dict[str, Any]]] = {
     "pyproject.toml": (pyproject.read, _PROJECT),
     "pixi.toml": (pixi.read, _PIXI),
     "uv.lock": (locks.read, _UV_LOCK),
@@ -126,7 +126,7 @@ def places(document: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
 def test_no_value_of_a_wrong_type_crashes_a_reader(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     read, document = READERS[name]
     for module in (locks, pixi, pyproject):
-        monkeypatch.setattr(module, "parsed", lambda text, _: json.loads(text))
+        monkeypatch.setattr(module, "parse_toml", lambda text, _: json.loads(text))
     for way in places(document):
         for value in WRONG:
             changed = copy.deepcopy(document)
@@ -134,7 +134,7 @@ def test_no_value_of_a_wrong_type_crashes_a_reader(name: str, monkeypatch: pytes
             for key in way[:-1]:
                 holder = holder[key]
             holder[way[-1]] = value
-            into = Collector(frozenset({"gpu"}), frozenset({"dev"}))
+            into = StatementCollector(frozenset({"gpu"}), frozenset({"dev"}))
             try:
                 read(json.dumps(changed), name, into)
             except UsageError:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.diagnose.rules import RULES
-from gpudoctor.report.build import url
+from gpudoctor.report.build import rule_url
 from scripts.generated import blocks, pictures, rule_pages
 from tests.scripts.programs import ROOT, SCRIPTS
 
@@ -94,4 +94,4 @@ def test_every_link_of_the_table_leads_to_a_page_and_every_finding_to_one() -> N
     folder = ROOT / rule_pages.RULES_FOLDER
     links = re.findall(r"\]\((\S+\.md)\)", (folder / "README.md").read_text())
     assert [folder / link for link in links if not (folder / link).is_file()] == []
-    assert [url(rule.name).partition("/rules/")[2] for rule in RULES] == links
+    assert [rule_url(rule.name).partition("/rules/")[2] for rule in RULES] == links

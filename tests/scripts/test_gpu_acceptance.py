@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.fit.accounting import RESERVE, largest_batch, memory
-from gpudoctor.fit.asked import Asked
-from gpudoctor.fit.counted import Sample
-from gpudoctor.fit.presets import model
+from gpudoctor.fit.accounting import RESERVED_BYTES, largest_batch, peak_memory
+from gpudoctor.fit.counted_models import SampleSize
+from gpudoctor.fit.presets import model_of_name
+from gpudoctor.fit.run_options import Asked
 from scripts.acceptance import breakages, fits, speed
 from scripts.acceptance.results import Acceptance
 from tests.machines.diagnoses import again, diagnosed
@@ -369,10 +369,10 @@ def test_the_patch_that_slows_a_matmul_is_valid_python(framework: str) -> None:
 def test_predicted_memory_is_held_against_what_the_gpu_needed(
     factor: float, grown: float, largest: float, states: list[str], tmp_path: Path
 ) -> None:
-    acceptance, gpt2 = Acceptance(sys.executable, tmp_path), model("gpt2", Sample(tokens=64))
-    parts = memory(gpt2, Asked(), 8)
+    acceptance, gpt2 = Acceptance(sys.executable, tmp_path), model_of_name("gpt2", SampleSize(tokens=64))
+    parts = peak_memory(gpt2, Asked(), 8)
     allocated = parts.total - parts.reserve - parts.fragmentation
-    found = largest_batch(gpt2, Asked(), fits.LIMIT + RESERVE)
+    found = largest_batch(gpt2, Asked(), fits.LIMIT + RESERVED_BYTES)
     measured = {"peaks": {"8": round(factor * allocated)}, "grown": round(grown * parts.total), "largest": round(largest * found)}
     fits.judged(acceptance, "fp32", gpt2, measured)
     assert [result.state for result in acceptance.results] == states

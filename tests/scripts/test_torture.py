@@ -163,13 +163,13 @@ def test_some_cells_hold(fake_nvml: object) -> None:  # noqa: ARG001 -- skips wi
 def test_some_defects_of_ours_cost_a_section_each(fake_nvml: object) -> None:  # noqa: ARG001 -- skips without a compiler
     names = (
         "gpudoctor.probe.pci:pci",
-        "gpudoctor.probe.observation:_machine",
+        "gpudoctor.probe.observation:_with_machine",
         "gpudoctor.matrix.lookup:Matrix.rows",
-        "gpudoctor.report.build:_published",
-        "gpudoctor.report.build:_each",
+        "gpudoctor.report.build:_published_form",
+        "gpudoctor.report.build:_published_items",
         "gpudoctor.diagnose.steps:Steps.__call__",
-        "gpudoctor.diagnose.rules:_load",
-        "gpudoctor.probe.observation:finished",
+        "gpudoctor.diagnose.rules:_load_rule",
+        "gpudoctor.probe.observation:finished_snapshot",
         "gpudoctor.cli.failure:",
         "gpudoctor.cli.output:hold_descriptors",
     )

@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from gpudoctor.snapshot import readable
+from gpudoctor.snapshot import printable_text
 from tests.seams.build import SeamUnavailable
 
 NAMES = ("alpha", "beta", "gamma", "delta")
@@ -125,7 +125,7 @@ def _parents() -> dict[int, int]:
 
 def _command(pid: int) -> str:
     try:
-        return readable(Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "surrogateescape"))
+        return printable_text(Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "surrogateescape"))
     except OSError:
         return ""
 

@@ -62,7 +62,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with reports; in each, one text is the path of a file beside it, and some names are commands."""
     place = tmp_path_factory.mktemp("strangers")
     secret, owned = place / "secret.json", place / "owned"
-    plain = document.encode(machines.report("driver-470-tensorflow-cuda-12")).decode()
+    plain = document.encode_document(machines.report("driver-470-tensorflow-cuda-12")).decode()
     secret.write_text(plain)
     told = [with_text(plain, str(secret), way) for way in places(json.loads(plain))]
     names = [command.format(owned=owned) for command in COMMANDS]

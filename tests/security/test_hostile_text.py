@@ -13,11 +13,11 @@ from xml.etree import ElementTree as ET
 import pytest
 from markdown_it import MarkdownIt
 
-from gpudoctor.cli.deliver import deliver
+from gpudoctor.cli.delivery import deliver_reports
 from gpudoctor.cli.destinations import Destination
 from gpudoctor.cli.formats import Format
 from gpudoctor.cli.settings import Delivery
-from gpudoctor.report.build import build
+from gpudoctor.report.build import build_report
 from gpudoctor.report.ticket import markdown, page
 from tests.redact.planted import examination
 
@@ -37,7 +37,7 @@ def write(tmp_path: Path) -> Write:
     def written(text: str, form: Format, gaps: bool) -> str:
         file = tmp_path / "report"
         made = Delivery(destinations=(Destination(form, str(file)),), quiet=True, no_color=True, identify=True, root="/")
-        deliver(examination(text, gaps=gaps), "check", made)
+        deliver_reports(examination(text, gaps=gaps), "check", made)
         return file.read_text(encoding="utf-8")
 
     return written
@@ -118,7 +118,7 @@ class Elements(HTMLParser):
 @both
 def test_a_ticket_carries_neither_controls_nor_markup(gaps: bool) -> None:
     for text in (STEERING, MARKUP):
-        report, harmless = build(examination(text, gaps=gaps), "ticket"), build(examination("words", gaps=gaps), "ticket")
+        report, harmless = build_report(examination(text, gaps=gaps), "ticket"), build_report(examination("words", gaps=gaps), "ticket")
         for written in (markdown.render(report, {}), page.render(report, {})):
             assert steering(written) == set()
         assert foreign(markdown.render(report, {})) == []

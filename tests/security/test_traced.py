@@ -63,7 +63,7 @@ OTHERS = (
 
 
 def test_no_network(place: Path, look: Trace, reading: Trace) -> None:
-    (place / "report.json").write_bytes(document.encode(machines.report("healthy-one")))
+    (place / "report.json").write_bytes(document.encode_document(machines.report("healthy-one")))
     others = [traced(place, *arguments) for arguments in OTHERS]
     assert [other.started()[0] for other in others] == [sys.executable] * len(OTHERS)
     assert [line for one in (look, reading, *others) for line in one.networks()] == []

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from gpudoctor.signatures import hinted, recognise
+from gpudoctor.signatures import hinted_causes, recognised_signatures
 
 NAMES = ("nvidia driver", "NVIDIA graphics driver", "graphic driver", "cuda driver", "GPU driver", "nvidia drivers", "video card driver")
 MISSING = (
@@ -40,7 +40,7 @@ SUPPOSED = (
 
 
 def _causes(text: str) -> set[str]:
-    return {cause for recognised in recognise(text) for cause in recognised.signature.causes}
+    return {cause for recognised in recognised_signatures(text) for cause in recognised.signature.causes}
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_other_sentences_about_drivers_are_no_complaint(sentence: str) -> None:
 
 
 def test_words_that_are_only_supposed_are_no_hint() -> None:
-    assert "scheduler-gpu-not-allocated" in hinted("no GPU was allocated to the job")
-    assert "scheduler-gpu-not-allocated" not in hinted("check whether no GPU was allocated to the job")
+    assert "scheduler-gpu-not-allocated" in hinted_causes("no GPU was allocated to the job")
+    assert "scheduler-gpu-not-allocated" not in hinted_causes("check whether no GPU was allocated to the job")
 
 
 @pytest.mark.parametrize(
@@ -81,10 +81,10 @@ def test_words_that_are_only_supposed_are_no_hint() -> None:
     ["No CUDA GPUs are available", "Torch not compiled with CUDA enabled", "CUDA driver version is insufficient for CUDA runtime version"],
 )
 def test_an_error_that_somebody_may_get_is_none_that_was_logged(error: str) -> None:
-    assert recognise(f"I started the job and got: {error}")
-    assert recognise(f"When I use the GPU: {error}")
-    assert not recognise(f'If you get "{error}", choose another runtime.')
-    assert not recognise(f"In case one sees {error} there is a page in the wiki")
+    assert recognised_signatures(f"I started the job and got: {error}")
+    assert recognised_signatures(f"When I use the GPU: {error}")
+    assert not recognised_signatures(f'If you get "{error}", choose another runtime.')
+    assert not recognised_signatures(f"In case one sees {error} there is a page in the wiki")
 
 
 @pytest.mark.parametrize(
@@ -97,6 +97,6 @@ def test_an_error_that_somebody_may_get_is_none_that_was_logged(error: str) -> N
 )
 def test_an_error_is_found_behind_one_that_is_only_supposed(frame: str) -> None:
     error = "CUDA driver version is insufficient for CUDA runtime version"
-    assert recognise(frame.format(error, error))
-    assert recognise(frame.format(error, "No CUDA GPUs are available"))
-    assert not recognise(frame.format(error, "nothing"))
+    assert recognised_signatures(frame.format(error, error))
+    assert recognised_signatures(frame.format(error, "No CUDA GPUs are available"))
+    assert not recognised_signatures(frame.format(error, "nothing"))

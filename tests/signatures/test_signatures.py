@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.diagnose.rules import RULES
-from gpudoctor.signatures import harmless, hinted, recognise
+from gpudoctor.signatures import harmless_reason, hinted_causes, recognised_signatures
 from gpudoctor.signatures.hints import HINTS
 from gpudoctor.signatures.noise import HARMLESS
 from gpudoctor.signatures.signature import Hint
@@ -29,7 +29,7 @@ def test_listed_symptoms_are_recognised() -> None:
 def test_a_symptom_of_a_page_points_to_that_page_first() -> None:
     for signature in SIGNATURES:
         for line in signature.lines:
-            first = recognise(line)[0].signature
+            first = recognised_signatures(line)[0].signature
             assert first.causes[0] == signature.causes[0] or first.pattern == signature.pattern, line
 
 
@@ -102,7 +102,7 @@ OTHERS = [
 
 @pytest.mark.parametrize(("framework", "code", "line"), PROVOKED, ids=[f"{row[0]}-{row[1]}" for row in PROVOKED])
 def test_real_log_lines_name_their_cause(framework: str, code: str, line: str) -> None:
-    found = recognise(f"noise before\n{line}\nnoise after")
+    found = recognised_signatures(f"noise before\n{line}\nnoise after")
     assert found, framework
     assert found[0].signature.causes[0] == BY_FRAMEWORK.get((framework, int(code)), CAUSES[int(code)])
     assert found[0].line in line
@@ -110,7 +110,7 @@ def test_real_log_lines_name_their_cause(framework: str, code: str, line: str) -
 
 @pytest.mark.parametrize(("line", "cause"), OTHERS)
 def test_other_messages_name_their_cause(line: str, cause: str) -> None:
-    assert recognise(line)[0].signature.causes[0] == cause
+    assert recognised_signatures(line)[0].signature.causes[0] == cause
 
 
 @pytest.mark.parametrize("framework", ["tensorflow", "torch", "jax"])
@@ -131,7 +131,7 @@ def test_every_status_was_provoked_in_every_framework(framework: str) -> None:
     ],
 )
 def test_meaningless_lines_are_not_recognised(line: str) -> None:
-    assert recognise(line) == ()
+    assert recognised_signatures(line) == ()
 
 
 def test_every_cause_has_a_page_and_every_pattern_compiles() -> None:
@@ -143,14 +143,14 @@ def test_every_cause_has_a_page_and_every_pattern_compiles() -> None:
 
 
 def test_a_long_line_is_cut_around_its_match() -> None:
-    found = recognise("x" * 5000 + " CUDA_ERROR_STUB_LIBRARY")
+    found = recognised_signatures("x" * 5000 + " CUDA_ERROR_STUB_LIBRARY")
     assert found[0].line.endswith("CUDA_ERROR_STUB_LIBRARY")
     assert len(found[0].line) == 300
 
 
 @every("hint", HINTS)
 def test_a_hint_is_found_and_names_a_cause_that_some_signature_has(hint: Hint) -> None:
-    assert hinted(f"before\n{hint.line}\nafter")[hint.cause] == hint.line
+    assert hinted_causes(f"before\n{hint.line}\nafter")[hint.cause] == hint.line
     assert not hint.cause or any(hint.cause in signature.causes for signature in SIGNATURES)
 
 
@@ -164,7 +164,7 @@ def test_a_hint_is_found_and_names_a_cause_that_some_signature_has(hint: Hint) -
     ],
 )
 def test_other_words_are_no_hint(line: str) -> None:
-    assert hinted(line) == {}
+    assert hinted_causes(line) == {}
 
 
 @pytest.mark.parametrize(
@@ -178,6 +178,6 @@ def test_other_words_are_no_hint(line: str) -> None:
     ],
 )
 def test_what_looks_like_an_error_and_is_none_is_known(line: str) -> None:
-    assert harmless(line)
-    assert recognise(line) == ()
+    assert harmless_reason(line)
+    assert recognised_signatures(line) == ()
     assert len({pattern for pattern, _ in HARMLESS}) == len(HARMLESS)

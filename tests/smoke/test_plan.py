@@ -9,9 +9,9 @@ import pytest
 
 from gpudoctor.derive import MachineView
 from gpudoctor.findings import Policy
-from gpudoctor.smoke import TrainingPlan, plan
-from gpudoctor.smoke.plan import MemoryLimit, in_use
-from gpudoctor.smoke.run import _spec
+from gpudoctor.smoke import TrainingPlan, planned_trainings
+from gpudoctor.smoke.plan import MemoryLimit, users_of_gpu
+from gpudoctor.smoke.run import _training_child
 from gpudoctor.snapshot import Cause, GpuProcess, Missing, Nvml, Snapshot
 from tests.builders import ABSENT, address, bare, machine, tensorflow, torch, touched
 from tests.shipped import shared_matrix
@@ -21,7 +21,7 @@ BOTH = (tensorflow(), torch())
 
 
 def planned(snapshot: Snapshot, **wishes: Any) -> tuple[TrainingPlan, ...] | Missing:
-    return plan(MachineView(snapshot, shared_matrix(), Policy(**wishes)), "/env/bin/python", force=False)
+    return planned_trainings(MachineView(snapshot, shared_matrix(), Policy(**wishes)), "/env/bin/python", force=False)
 
 
 def names(plans: tuple[TrainingPlan, ...] | Missing) -> list[str]:
@@ -60,7 +60,7 @@ def test_a_quarter_of_the_free_memory_is_the_limit() -> None:
     plans = planned(with_memory(60 * GIB, 80 * GIB))
     assert not isinstance(plans, Missing)
     assert plans[0].memory == {0: MemoryLimit(15 * GIB, 80 * GIB)}
-    argv = _spec(plans[0], {}).argv
+    argv = _training_child(plans[0], {}).argv
     assert argv[argv.index("--memory") + 1] == f"0={15 * GIB}/{80 * GIB}"
 
 
@@ -80,7 +80,7 @@ def test_unknown_memory_sets_no_limit() -> None:
     plans = planned(machine(1))
     assert not isinstance(plans, Missing)
     assert plans[0].memory == {}
-    assert "--memory" not in _spec(plans[0], {}).argv
+    assert "--memory" not in _training_child(plans[0], {}).argv
 
 
 def test_on_the_cpu_there_is_no_limit() -> None:
@@ -101,4 +101,4 @@ def test_on_the_cpu_there_is_no_limit() -> None:
 def test_a_gpu_in_use_says_by_whom_and_how_to_use_it_anyway(processes: tuple[GpuProcess, ...], told: str) -> None:
     (gpu,) = MachineView(machine(1), shared_matrix(), Policy()).hardware
     assert not isinstance(gpu.nvml, Missing)
-    assert in_use(msgspec.structs.replace(gpu, nvml=msgspec.structs.replace(gpu.nvml, compute_processes=processes))) == told
+    assert users_of_gpu(msgspec.structs.replace(gpu, nvml=msgspec.structs.replace(gpu.nvml, compute_processes=processes))) == told

@@ -82,7 +82,11 @@ def test_an_import_past_the_deadline(each: Start, framework: str) -> None:
 
 def test_an_import_that_hangs(start: Start) -> None:
     """With the patience of five minutes reduced to a second."""
-    impatient = (sys.executable, "-c", "from gpudoctor.cli import run; from gpudoctor.smoke import run as smoke; smoke.STALL = 1.0; run()")
+    impatient = (
+        sys.executable,
+        "-c",
+        "from gpudoctor.cli import run_and_exit; from gpudoctor.smoke import run as smoke; smoke.STALL_SECONDS = 1.0; run_and_exit()",
+    )
     seen = start(at_import("tensorflow", "time.sleep(600)"), gpudoctor=impatient)
     assert (seen.code, seen.ended) == (1, [("import", "hung")])
     assert seen.findings == [("GD905", "smoke-hung")]

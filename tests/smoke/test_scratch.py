@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 import gpudoctor.smoke.scratch as scratch_module
-from gpudoctor.smoke.scratch import scratch
+from gpudoctor.smoke.scratch import scratch_folder
 
-HOLD = "import signal; from gpudoctor.smoke.scratch import scratch\nwith scratch() as place: print(place['TMPDIR'], flush=True); signal.pause()"
+HOLD = "import signal; from gpudoctor.smoke.scratch import scratch_folder\nwith scratch_folder() as place: print(place['TMPDIR'], flush=True); signal.pause()"
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def holding() -> tuple[subprocess.Popen[str], Path]:
 
 
 def test_it_is_gone_at_the_end(tmp_path: Path) -> None:
-    with scratch() as place:
+    with scratch_folder() as place:
         Path(place["TMPDIR"], "kernel.cubin").write_text("code")
         assert Path(place["TMPDIR"]).stat().st_mode & 0o777 == 0o700
     assert not list(tmp_path.iterdir())
@@ -47,7 +47,7 @@ def test_the_next_run_removes_what_a_killed_one_left_and_nothing_else(tmp_path: 
     (tmp_path / "gpudoctor-link").symlink_to("/etc")
     os.kill(killed.pid, signal.SIGKILL)
     killed.wait()
-    with scratch():
+    with scratch_folder():
         assert not left.exists()
         assert used.exists()
         assert (tmp_path / "gpudoctor-mine").exists()
@@ -58,11 +58,11 @@ def test_the_next_run_removes_what_a_killed_one_left_and_nothing_else(tmp_path: 
 
 KILLED_AT_EACH_STEP = """
 import itertools, os, pathlib, sys
-from gpudoctor.smoke.scratch import scratch
+from gpudoctor.smoke.scratch import scratch_folder
 
 def run(last):
     steps = itertools.count()
-    with scratch() as place:
+    with scratch_folder() as place:
         for name in ("cache/kernel.cubin", *map(str, range(9))):
             file = pathlib.Path(place["TMPDIR"], name)
             file.parent.mkdir(exist_ok=True)
@@ -74,7 +74,7 @@ for last in itertools.count():
         run(last)
         os._exit(0)
     killed = os.waitpid(child, 0)[1]
-    with scratch():
+    with scratch_folder():
         pass
     left = [name for _, folders, files in os.walk(os.environ["TMPDIR"]) for name in (*folders, *files) if not name.startswith("gpudoctor-")]
     assert left == [], (last, left)
@@ -105,7 +105,7 @@ def interrupted_at(step: int) -> bool:
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        with scratch() as place:
+        with scratch_folder() as place:
             Path(place["TMPDIR"], "kernel.cubin").touch()
     except KeyboardInterrupt:
         return True
@@ -128,11 +128,11 @@ def test_nothing_is_left_wherever_a_signal_interrupts_it(tmp_path: Path) -> None
 def test_a_folder_that_cannot_be_used_is_passed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TMP", os.environ["TMPDIR"])
     monkeypatch.setenv("TMPDIR", "/proc")
-    with scratch() as place:
+    with scratch_folder() as place:
         assert Path(place["TMPDIR"]).is_relative_to(tmp_path)
 
 
 def test_training_goes_on_where_no_folder_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scratch_module, "_places", lambda: ["/proc"])
-    with scratch() as place:
+    monkeypatch.setattr(scratch_module, "_temporary_folders", lambda: ["/proc"])
+    with scratch_folder() as place:
         assert place == {}

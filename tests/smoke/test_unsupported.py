@@ -16,7 +16,7 @@ import pytest
 
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Policy, Verdict
-from gpudoctor.smoke.plan import plan
+from gpudoctor.smoke.plan import planned_trainings
 from gpudoctor.snapshot import Smoke, Stage, StageKind, StageState
 from tests.builders import machine, smoke, tensorflow, torch
 from tests.environments import make
@@ -76,7 +76,7 @@ def test_under_python_2_nothing_is_started(tmp_path: Path) -> None:
 def test_the_oldest_python_matches_the_scripts(version: str, said: bool) -> None:
     seen = machine(1)
     python = msgspec.structs.replace(seen.python, version=version)
-    plans = plan(_facts(msgspec.structs.replace(seen, python=python)), "/env/bin/python", force=False)
+    plans = planned_trainings(_facts(msgspec.structs.replace(seen, python=python)), "/env/bin/python", force=False)
     assert isinstance(plans, tuple)
     assert [bool(training_plan.unsupported) for training_plan in plans] == [said] * len(plans)
 

@@ -32,9 +32,9 @@ from gpudoctor.snapshot import (
     StageKind,
     StageState,
     Training,
-    decode,
-    encode,
-    readable,
+    decode_snapshot,
+    encode_snapshot,
+    printable_text,
 )
 from tests.builders import machine, real, training
 
@@ -70,35 +70,35 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)  # a snapshot has hundreds of fields
 @given(values(inspect.type_info(Snapshot)).map(lambda one: msgspec.structs.replace(one, version=snapshots.VERSION)))
 def test_every_snapshot_survives_json(snapshot: Snapshot) -> None:
-    data = encode(snapshot)
-    assert decode(data) == snapshot
-    assert encode(decode(data)) == data
+    data = encode_snapshot(snapshot)
+    assert decode_snapshot(data) == snapshot
+    assert encode_snapshot(decode_snapshot(data)) == data
 
 
 @given(st.floats())
 def test_numbers_that_are_not_finite_survive(number: float) -> None:
-    kept = decode(encode(machine(smoke=(snapshots.Smoke("x", trainings=(training(accuracy=real(number)),)),)))).smoke
+    kept = decode_snapshot(encode_snapshot(machine(smoke=(snapshots.Smoke("x", trainings=(training(accuracy=real(number)),)),)))).smoke
     assert not isinstance(kept, Missing)
     accuracy = kept[0].trainings[0].accuracy
     assert accuracy == (number if math.isfinite(number) else str(number))
 
 
 def test_the_json_has_no_null() -> None:
-    assert "null" not in encode(machine()).decode()
+    assert "null" not in encode_snapshot(machine()).decode()
 
 
 def test_an_unknown_word_is_kept() -> None:
-    data = encode(Snapshot(created="x", host=Host(platform=Platform("plan9")), pci=Missing(Cause("shy"), "would not say")))
-    again = decode(data)
+    data = encode_snapshot(Snapshot(created="x", host=Host(platform=Platform("plan9")), pci=Missing(Cause("shy"), "would not say")))
+    again = decode_snapshot(data)
     assert isinstance(again.host, Host)
     assert again.host.platform == "plan9"
     assert isinstance(again.pci, Missing)
     assert again.pci.cause not in set(Cause)
-    assert encode(again) == data
+    assert encode_snapshot(again) == data
 
 
 def test_omitted_fields_were_not_asked_for() -> None:
-    read = decode(b'{"version": "1.0", "created": "x", "host": {"type": "host"}}')
+    read = decode_snapshot(b'{"version": "1.0", "created": "x", "host": {"type": "host"}}')
     assert isinstance(read.nvml, Missing)
     assert read.nvml.cause is Cause.NOT_ASKED
     assert isinstance(read.host, Host)
@@ -107,13 +107,13 @@ def test_omitted_fields_were_not_asked_for() -> None:
 
 @pytest.mark.parametrize("file", sorted(VERSIONS.glob("*.json")), ids=lambda file: file.stem)
 def test_every_version_ever_written_stays_readable(file: Path) -> None:
-    read = decode(file.read_bytes())
+    read = decode_snapshot(file.read_bytes())
     assert isinstance(read.host, Host)
     assert read.version == file.stem
 
 
 def test_sentences_of_version_1_2_become_fields() -> None:
-    read = decode((VERSIONS / "1.2.json").read_bytes())
+    read = decode_snapshot((VERSIONS / "1.2.json").read_bytes())
     assert isinstance(read.smoke, tuple)
     assert read.smoke[0].stages == (
         Stage(StageKind.IMPORT, StageState.DONE, 2.5),
@@ -139,33 +139,33 @@ def test_sentences_of_version_1_2_become_fields() -> None:
     (shadowed,), (beside,) = use.shadows, use.elsewhere
     assert [one.found_by for one in (use, shadowed, beside)] == [FoundBy.LIBRARY_PATH, FoundBy.RUNPATH, FoundBy.WHEEL]
     assert [missing.cause for missing in (read.nvml, read.libcuda) if isinstance(missing, Missing)] == [Cause.UNLOADABLE, Cause.FAILED]
-    assert decode(encode(read)) == read
+    assert decode_snapshot(encode_snapshot(read)) == read
 
 
 def test_a_newer_major_version_is_refused_in_one_sentence() -> None:
     with pytest.raises(UsageError, match=r"version 2\.0 .* newer gpudoctor\.$"):
-        decode(b'{"version": "2.0", "created": "x"}')
+        decode_snapshot(b'{"version": "2.0", "created": "x"}')
 
 
 def test_a_newer_minor_version_is_read_and_noted() -> None:
-    read = decode(json.dumps({"version": "1.99", "created": "x", "aura": {"colour": "blue"}}).encode())
+    read = decode_snapshot(json.dumps({"version": "1.99", "created": "x", "aura": {"colour": "blue"}}).encode())
     assert "1.99" in read.remarks[0]
 
 
 @given(st.one_of(st.binary(max_size=40), st.text(max_size=40).map(str.encode), st.just(b'{"version": "1.0"}')))
 def test_an_invalid_snapshot_is_a_usage_error(data: bytes) -> None:
     with pytest.raises(UsageError):
-        decode(data)
+        decode_snapshot(data)
 
 
 def test_a_damaged_section_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="damaged"):
-        decode(b'{"version": "1.0", "created": "x", "pci": {"type": "pci", "devices": 3}}')
+        decode_snapshot(b'{"version": "1.0", "created": "x", "pci": {"type": "pci", "devices": 3}}')
 
 
 @given(st.binary(max_size=20))
 def test_text_with_undecodable_bytes_can_be_written(data: bytes) -> None:
-    text = readable(data.decode("utf-8", "surrogateescape"))
+    text = printable_text(data.decode("utf-8", "surrogateescape"))
     assert text.encode().decode("utf-8") == data.decode("utf-8", "backslashreplace")
 
 

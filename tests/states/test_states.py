@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from gpudoctor.changes.watch import FieldsRead, runs
+from gpudoctor.changes.fields_read import FieldsRead, recorded_runs
 from gpudoctor.findings import Severity
 from gpudoctor.snapshot import Cause, Missing
 from tests.seams.every import every
@@ -69,7 +69,7 @@ def test_a_field_that_is_missing_is_no_error_of_the_machine(cause: Cause) -> Non
 def test_a_field_is_read_by_a_rule_or_there_is_a_reason_why_not() -> None:
     record = FieldsRead()
     for state in STATES:
-        runs(in_state(1, (0,), state), shared_matrix(), LOOK, record)
+        recorded_runs(in_state(1, (0,), state), shared_matrix(), LOOK, record)
     reasoned = {state.path for state in STATES if state.why}
     unread = [leaf.path for leaf in leaves() if (leaf.owner, leaf.path.rpartition(".")[2]) not in record.read]
     assert [path for path in unread if path not in reasoned and not is_usual(path)] == []

@@ -25,7 +25,7 @@ COMPUTE_MODE, BUS, SLOT, DOMAIN, MAJOR, MINOR = 20, 33, 34, 50, 75, 76
 COMPUTE_MODES = {0: "default", 1: "exclusive-thread", 2: "prohibited", 3: "exclusive-process"}
 
 
-_now = getattr(time, "monotonic", time.time)  # Python 2.7 has no monotonic clock
+_monotonic = getattr(time, "monotonic", time.time)  # Python 2.7 has no monotonic clock
 
 
 class Refused(Exception):  # noqa: N818 -- an answer, not an error
@@ -44,9 +44,9 @@ class Driver(object):
         function = getattr(self.cuda, names.get("symbol", name), None)
         if function is None:
             raise Refused(answer.missing("unsupported", "the library has no %s" % name))
-        began = _now()
+        began = _monotonic()
         code = function(*arguments)
-        took = max(0, int((_now() - began) * 1000))
+        took = max(0, int((_monotonic() - began) * 1000))
         answer.say({"type": "cuda-call", "call": name, "status": libcuda.status(self.cuda, code), "milliseconds": took})
         if code:
             raise Refused(libcuda.failure(self.cuda, name, code))

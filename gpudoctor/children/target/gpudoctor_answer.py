@@ -6,9 +6,9 @@ For Python 2.7 and 3.4 to 3.14. It writes JSON itself: importing the standard mo
 import os
 import sys
 
-_fd = int(sys.argv[sys.argv.index("--answer-fd") + 1])
-_waiting = []
-_plain = frozenset(chr(code) for code in range(32, 127)) - frozenset('"\\')
+_answer_descriptor = int(sys.argv[sys.argv.index("--answer-fd") + 1])
+_pending_lines = []
+_unescaped_letters = frozenset(chr(code) for code in range(32, 127)) - frozenset('"\\')
 """The characters that JSON leaves unescaped."""
 
 
@@ -24,8 +24,8 @@ def readable(text):
 
 def quoted(text):
     """The text as a JSON string in ASCII."""
-    if not _plain.issuperset(text):
-        text = "".join(one if one in _plain else escaped(ord(one)) for one in readable(text))
+    if not _unescaped_letters.issuperset(text):
+        text = "".join(one if one in _unescaped_letters else escaped(ord(one)) for one in readable(text))
     return '"' + text + '"'
 
 
@@ -66,20 +66,20 @@ def absurd(function, count):
 
 def say(value):
     """Part of the answer, sent with the next mark or at the end."""
-    _waiting.append(as_json(value) + "\n")
+    _pending_lines.append(as_json(value) + "\n")
 
 
 def mark(doing, *devices):
     """Announce the next step before it can hang, and the numbers of the devices that it asks."""
-    _waiting.append("@" + doing + "".join("\t%d" % device for device in devices) + "\n")
+    _pending_lines.append("@" + doing + "".join("\t%d" % device for device in devices) + "\n")
     flush()
 
 
 def flush():
-    data = "".join(_waiting).encode("utf-8")
-    del _waiting[:]
+    data = "".join(_pending_lines).encode("utf-8")
+    del _pending_lines[:]
     while data:
-        data = data[os.write(_fd, data) :]
+        data = data[os.write(_answer_descriptor, data) :]
 
 
 def crashed(kind, error, trace):

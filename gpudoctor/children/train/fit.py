@@ -14,8 +14,8 @@ import os
 import sys
 
 # from here on only the target's own modules may be found by name
-_HERE = os.path.dirname(os.path.realpath(__file__))
-sys.path[:] = [entry for entry in sys.path if os.path.realpath(entry) != _HERE]
+_SCRIPT_FOLDER = os.path.dirname(os.path.realpath(__file__))
+sys.path[:] = [entry for entry in sys.path if os.path.realpath(entry) != _SCRIPT_FOLDER]
 sys.dont_write_bytecode = True
 
 import argparse  # noqa: E402
@@ -24,7 +24,7 @@ import importlib.util  # noqa: E402
 import resource  # noqa: E402
 import traceback  # noqa: E402
 
-FRAMEWORKS, ON_GPUS = ({name[: -len(end)] for name in os.listdir(_HERE) if name.endswith(end)} for end in ("_fit.py", "_gpu.py"))
+FRAMEWORKS, ON_GPUS = ({name[: -len(end)] for name in os.listdir(_SCRIPT_FOLDER) if name.endswith(end)} for end in ("_fit.py", "_gpu.py"))
 """Those that can count, and those whose code may ask for a GPU: NAME_gpu.py has it run without one."""
 EXPECTED = "a torch.nn.Module, (module, inputs), a keras.Model, or for JAX (loss function, params, batch)"
 
@@ -77,7 +77,7 @@ def prepared(name):
 
 def neighbour(name):
     """A module of this folder, loaded by path."""
-    spec = importlib.util.spec_from_file_location("gpudoctor_" + name, os.path.join(_HERE, name + ".py"))
+    spec = importlib.util.spec_from_file_location("gpudoctor_" + name, os.path.join(_SCRIPT_FOLDER, name + ".py"))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -48,7 +48,7 @@ class Trainer:
         return {name: self._engine.places(tree) for name, tree in parts.items()}
 
 
-def _forward(jax, task, weights, images):
+def _network_output(jax, task, weights, images):
     """A network's output; a four-dimensional kernel is a convolution's."""
     hidden = images.reshape(-1, task.SIDE, task.SIDE, 1)
     strides, axes = (task.STRIDE, task.STRIDE), ("NHWC", "HWIO", "NHWC")
@@ -62,12 +62,12 @@ def _forward(jax, task, weights, images):
     return hidden.reshape(len(hidden), -1) @ last[0] + last[1]
 
 
-def _step(jax, task, state, batch):
+def _adam_step(jax, task, state, batch):
     """One step of Adam; JAX itself has no optimiser."""
     (weights, moments, count), (images, labels) = state, batch
 
     def loss_of(weights):
-        outputs = _forward(jax, task, weights, images)
+        outputs = _network_output(jax, task, weights, images)
         logs = jax.nn.log_softmax(outputs)
         return -jax.numpy.take_along_axis(logs, labels[:, None], axis=1).mean(), outputs
 
@@ -122,7 +122,7 @@ class Engine:
         facts["build"] = {"jaxlib": jaxlib.__version__}
         facts["platforms"] = os.environ.get("JAX_PLATFORMS") or os.environ.get("JAX_PLATFORM_NAME")
         self._jax, self._np = jax, np
-        self._step, self._forward = (jax.jit(functools.partial(body, jax, self._task)) for body in (_step, _forward))
+        self._step, self._forward = (jax.jit(functools.partial(body, jax, self._task)) for body in (_adam_step, _network_output))
 
     def choose(self, ordinals):
         """JAX opens every device that it lists, so the others are hidden first; naming the platform makes it say why it is unavailable."""
@@ -201,7 +201,7 @@ class Engine:
         result.block_until_ready()
 
     def compiled(self, logical, network):
-        step = self._jax.jit(functools.partial(_step, self._jax, self._task))
+        step = self._jax.jit(functools.partial(_adam_step, self._jax, self._task))
         initial = self._task.initial_weights(self._np, network)
         return Trainer(self, self._jax, initial, self._devices[logical], (step, self._forward))
 

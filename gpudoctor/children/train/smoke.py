@@ -7,8 +7,8 @@ import os
 import sys
 
 # from here on only the target's own modules may be found by name
-_HERE = os.path.dirname(os.path.realpath(__file__))
-sys.path[:] = [entry for entry in sys.path if os.path.realpath(entry) != _HERE]
+_SCRIPT_FOLDER = os.path.dirname(os.path.realpath(__file__))
+sys.path[:] = [entry for entry in sys.path if os.path.realpath(entry) != _SCRIPT_FOLDER]
 sys.dont_write_bytecode = True
 
 import argparse  # noqa: E402
@@ -17,7 +17,7 @@ import importlib.util  # noqa: E402
 
 def neighbour(name):
     """A module of this folder, loaded by path."""
-    spec = importlib.util.spec_from_file_location("gpudoctor_smoke_" + name, os.path.join(_HERE, name + ".py"))
+    spec = importlib.util.spec_from_file_location("gpudoctor_smoke_" + name, os.path.join(_SCRIPT_FOLDER, name + ".py"))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

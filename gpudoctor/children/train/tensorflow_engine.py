@@ -55,7 +55,7 @@ class Trainer:
     def __init__(self, tf, task, np, logical, network, **options):
         self._tf, self._logical = tf, logical
         with tf.device(logical):
-            self._model = tf.keras.Sequential(_layers(tf.keras.layers, task, network))
+            self._model = tf.keras.Sequential(_network_layers(tf.keras.layers, task, network))
             self._model.build((None, task.SIDE, task.SIDE))
             self._model.set_weights(task.initial_weights(np, network))
             self._optimizer = tf.keras.optimizers.Adam(task.LEARNING_RATE, *task.DECAYS, epsilon=task.EPSILON)
@@ -107,7 +107,7 @@ class Trainer:
         }
 
 
-def _layers(layers, task, network):
+def _network_layers(layers, task, network):
     if network.name == "dense":
         return [layers.Flatten(), layers.Dense(task.HIDDEN, activation="tanh"), layers.Dense(task.CLASSES)]
     filters = [layers.Conv2D(shape[3], shape[:2], strides=task.STRIDE, activation="tanh") for shape in network.shapes[:-1]]

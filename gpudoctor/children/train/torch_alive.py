@@ -48,10 +48,10 @@ def generating(module):
 
 def keys_and_values(output):
     """The tensors of the cache that a model of transformers returns; older releases call it past_key_values."""
-    return _within(getattr(output, "cache", None) or getattr(output, "past_key_values", None), set())
+    return _tensors_within(getattr(output, "cache", None) or getattr(output, "past_key_values", None), set())
 
 
-def _within(value, seen):
+def _tensors_within(value, seen):
     """The tensors in an object and its parts, at any depth."""
     if id(value) in seen:
         return
@@ -61,4 +61,4 @@ def _within(value, seen):
         return
     parts = value if isinstance(value, (list, tuple)) else (value if isinstance(value, dict) else getattr(value, "__dict__", {})).values()
     for part in parts:
-        yield from _within(part, seen)
+        yield from _tensors_within(part, seen)

@@ -27,10 +27,10 @@ class Trainer:
 
     def __init__(self, torch, task, np, logical, network):
         self._torch, self._device = torch, torch.device(logical)
-        self._model = _model(torch, task, network).to(self._device)
+        self._model = _torch_model(torch, task, network).to(self._device)
         with torch.no_grad():
             for parameter, weight in zip(self._model.parameters(), task.initial_weights(np, network)):
-                parameter.copy_(torch.from_numpy(weight.transpose(_INTO[weight.ndim]).copy()))
+                parameter.copy_(torch.from_numpy(weight.transpose(_AXES_INTO_TORCH[weight.ndim]).copy()))
         self._loss = torch.nn.CrossEntropyLoss()
         self._optimizer = torch.optim.Adam(self._model.parameters(), lr=task.LEARNING_RATE, betas=task.DECAYS, eps=task.EPSILON)
         self._outputs = None
@@ -59,7 +59,7 @@ class Trainer:
 
     def weights(self):
         held = [parameter.detach().cpu().numpy() for parameter in self._model.parameters()]
-        return [weight.transpose(_FROM[weight.ndim]) for weight in held]
+        return [weight.transpose(_AXES_FROM_TORCH[weight.ndim]) for weight in held]
 
     def places(self):
         parameters = list(self._model.parameters())
@@ -70,12 +70,12 @@ class Trainer:
         }
 
 
-_INTO = {1: (0,), 2: (1, 0), 4: (3, 2, 0, 1)}
+_AXES_INTO_TORCH = {1: (0,), 2: (1, 0), 4: (3, 2, 0, 1)}
 """The axes of a layer's kernel in task.py's, by their number."""
-_FROM = {1: (0,), 2: (1, 0), 4: (2, 3, 1, 0)}
+_AXES_FROM_TORCH = {1: (0,), 2: (1, 0), 4: (2, 3, 1, 0)}
 
 
-def _model(torch, task, network):
+def _torch_model(torch, task, network):
     """The layers of a network; pixels are flattened in task.py's order: row, column, channel."""
     nn = torch.nn
     if network.name == "dense":

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from gpudoctor.derive.device_nodes import is_plain_file, is_used_to_compute
-from gpudoctor.derive.unknown import known
+from gpudoctor.derive.rule_endings import require_known
 from gpudoctor.derive.views.view import PartView
 from gpudoctor.snapshot import Container, DeviceNodes, DriverFile, Fact, KernelDriver, Missing, Pci, Variables
 
-DEVICES, CAPABILITIES = "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"
+DEVICES_VARIABLE, CAPABILITIES_VARIABLE = "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"
 """Variables by which an image or its user requests GPUs and driver libraries from the runtime."""
 
 
@@ -29,7 +29,7 @@ class ContainerView(PartView):
     @property
     def control(self) -> str | Missing:
         """The result of opening /dev/nvidiactl; ends the rule if the container is unknown."""
-        return known(self.observed.container).control
+        return require_known(self.observed.container).control
 
     @property
     def driver_libraries(self) -> tuple[DriverFile, ...]:
@@ -41,7 +41,7 @@ class ContainerView(PartView):
     def requested(self) -> dict[str, str]:
         """What the image or its user requested from the runtime, by variable."""
         values = self.observed.variables.values if isinstance(self.observed.variables, Variables) else {}
-        return {name: values[name] for name in (DEVICES, CAPABILITIES) if name in values}
+        return {name: values[name] for name in (DEVICES_VARIABLE, CAPABILITIES_VARIABLE) if name in values}
 
     @property
     def host_driver(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.derive.unknown import CouldNotTell, known
+from gpudoctor.derive.rule_endings import CouldNotTell, require_known
 from gpudoctor.derive.views.view import Section, View
 from gpudoctor.findings import Rung
 from gpudoctor.snapshot import Cause, CudaDevice, Libcuda, Missing, Nvml, NvmlGpu, Snapshot, Status
@@ -20,7 +20,7 @@ class DriverCallsView(View):
     @property
     def cuda_init(self) -> Status:
         """cuInit's answer to a program in the examined environment; ends the rule if there is none."""
-        return known(self.libcuda.init, Rung.LIBCUDA)
+        return require_known(self.libcuda.init, Rung.LIBCUDA)
 
     @property
     def cuda_init_code(self) -> int | None:
@@ -41,10 +41,10 @@ class DriverCallsView(View):
         """The devices that CUDA lists without CUDA_VISIBLE_DEVICES; ends the rule if cuInit failed."""
         unmasked = self.observed.libcuda_unmasked
         libcuda = self.libcuda if isinstance(unmasked, Missing) and unmasked.cause is Cause.NOT_ASKED else self.libcuda_unmasked
-        code = known(libcuda.init, Rung.LIBCUDA).code
+        code = require_known(libcuda.init, Rung.LIBCUDA).code
         if code:
             raise CouldNotTell(Missing(Cause.FAILED, f"cuInit returned error {code}"), Rung.LIBCUDA)
-        return known(libcuda.devices, Rung.LIBCUDA)
+        return require_known(libcuda.devices, Rung.LIBCUDA)
 
     @property
     def nvml_init_code(self) -> int | None:
@@ -58,7 +58,7 @@ class DriverCallsView(View):
         init = self.nvml.init
         if isinstance(init, Status) and init.code:
             raise CouldNotTell(Missing(Cause.FAILED, f"NVML did not start: {init.name}"), Rung.NVML)
-        return known(self.nvml.gpus, Rung.NVML)
+        return require_known(self.nvml.gpus, Rung.NVML)
 
     @property
     def nvml_works(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpudoctor.derive.packages import Stack
-from gpudoctor.derive.unknown import known
+from gpudoctor.derive.rule_endings import require_known
 from gpudoctor.derive.views.view import Field, PartView, Section
 from gpudoctor.findings import ENVIRONMENT
 from gpudoctor.snapshot import Missing, Packages, Python, ScriptFolder, Variables
@@ -40,7 +40,7 @@ class EnvironmentView(PartView):
     @property
     def stack(self) -> Stack:
         """The distributions and what they require of one another; ends the rule if unknown."""
-        return known(self.stack_or_missing)
+        return require_known(self.stack_or_missing)
 
     @property
     def versions(self) -> dict[str, str]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import enum
 
-from gpudoctor.codes import CudaError
-from gpudoctor.derive.fabric import fabric_of, in_rack
-from gpudoctor.derive.unknown import applicable, known
+from gpudoctor.derive.fabric import fabric_of, is_in_rack
+from gpudoctor.derive.rule_endings import require_applicable, require_known
 from gpudoctor.derive.views.view import PartView
 from gpudoctor.findings import Evidence, Rung
 from gpudoctor.snapshot import Cause, Fabric, FabricManager, Missing, NvmlGpu, is_absent
+from gpudoctor.status_codes import CudaError
 
 REGISTERED = "completed"
-_SETTLED = {REGISTERED, "not-supported"}
+_SETTLED_STATES = {REGISTERED, "not-supported"}
 
 
 class ManagerPlace(enum.Enum):
@@ -39,7 +39,7 @@ class FabricView(PartView):
     @property
     def manager(self) -> FabricManager:
         """The fabric manager's service; the rule does not apply if it is not installed."""
-        return applicable(self.observed.fabric_manager)
+        return require_applicable(self.observed.fabric_manager)
 
     @property
     def manager_running(self) -> bool:
@@ -48,10 +48,10 @@ class FabricView(PartView):
         running = manager if isinstance(manager, Missing) else manager.running
         if is_absent(running):
             return False
-        return known(running)
+        return require_known(running)
 
     @property
-    def manager_seen_running(self) -> bool:
+    def is_manager_running_here(self) -> bool:
         """Whether the fabric manager was seen to run on this node."""
         manager = self.observed.fabric_manager
         return isinstance(manager, FabricManager) and manager.running is True
@@ -62,7 +62,7 @@ class FabricView(PartView):
         gpus = self.machine.hardware
         if self.machine.site.container:
             return ManagerPlace.CONTAINER_HOST
-        if gpus and all(map(in_rack, gpus)):
+        if gpus and all(map(is_in_rack, gpus)):
             return ManagerPlace.RACK
         passed_through = all(isinstance(gpu.nvml, NvmlGpu) and gpu.nvml.virtualization == "passthrough" for gpu in gpus)
         if gpus and passed_through and not self.machine.nvswitches:
@@ -70,7 +70,7 @@ class FabricView(PartView):
         return ManagerPlace.HERE
 
     @property
-    def unready_or_missing(self) -> tuple[Evidence, ...] | Missing:
+    def unready_evidence_or_missing(self) -> tuple[Evidence, ...] | Missing:
         """Evidence that the fabric is not set up; missing if nothing could show it.
 
         NVML's state, if available, decides what 802 means: a registered GPU does not wait for the fabric.
@@ -81,7 +81,7 @@ class FabricView(PartView):
         if code is None and not states:
             libcuda = self.observed.libcuda
             return libcuda if isinstance(libcuda, Missing) else Missing(Cause.FAILED, "neither cuInit nor NVML answered")
-        unready = [state for state in states if state not in _SETTLED]
+        unready = [state for state in states if state not in _SETTLED_STATES]
         evidence = []
         if code == CudaError.SYSTEM_NOT_READY and (unready or REGISTERED not in states):
             evidence.append(Evidence("cuInit", f"{code} CUDA_ERROR_SYSTEM_NOT_READY", "libcuda"))
@@ -91,6 +91,6 @@ class FabricView(PartView):
         return tuple(evidence)
 
     @property
-    def unready(self) -> tuple[Evidence, ...]:
+    def unready_evidence(self) -> tuple[Evidence, ...]:
         """Evidence that the fabric is not set up; empty if it is. Ends the rule if nothing could show it."""
-        return known(self.unready_or_missing, Rung.LIBCUDA)
+        return require_known(self.unready_evidence_or_missing, Rung.LIBCUDA)

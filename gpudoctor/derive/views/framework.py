@@ -6,13 +6,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gpudoctor import versions
-from gpudoctor.derive.add_ons import AddOn, add_ons
-from gpudoctor.derive.cuda import EffectiveCuda, effective_cuda, published, serves
-from gpudoctor.derive.cuda_libraries import Component, component, with_code
-from gpudoctor.derive.gpu_code import EffectiveCode, Fit, Meeting, Meetings, effective_code, meetings
-from gpudoctor.derive.other_copies import OtherCopy, other_copy
-from gpudoctor.derive.packages import DEBIANS_PACKAGES
-from gpudoctor.derive.unknown import applicable, known, not_applicable, not_stated
+from gpudoctor.derive.add_ons import InstalledAddOn, installed_add_ons
+from gpudoctor.derive.cuda import EffectiveCuda, effective_cuda, is_driver_new_enough, published_rows
+from gpudoctor.derive.cuda_libraries import CudaComponent, component_with_code, cuda_component
+from gpudoctor.derive.gpu_code import EffectiveCode, Fit, GpuFit, GpuFits, effective_code, gpu_fits
+from gpudoctor.derive.other_copies import OtherCopy, copy_instead_of
+from gpudoctor.derive.packages import DEBIAN_PACKAGES_FOLDER
+from gpudoctor.derive.rule_endings import not_applicable, not_stated, require_applicable, require_known
 from gpudoctor.derive.views.framework_files import FrameworkFiles
 from gpudoctor.derive.views.view import Section
 from gpudoctor.findings import Rung, Subject, SubjectKind
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gpudoctor.derive.views.environment import EnvironmentView
 
 
-_DEBIANS = {"debian", "ubuntu"}
+_DEBIAN_SYSTEMS = {"debian", "ubuntu"}
 
 
 class FrameworkView(FrameworkFiles):
@@ -64,18 +64,18 @@ class FrameworkView(FrameworkFiles):
     @property
     def version(self) -> Fact:
         """The installed version and its source; ends the rule if unknown."""
-        return known(self.observed.version)
+        return require_known(self.observed.version)
 
-    def reaches(self, bound: str) -> bool:
+    def has_reached(self, bound: str) -> bool:
         """Whether its release is at or after the one from which a bound of the matrix holds ("adapts-ptx")."""
         since = self.machine.matrix.bound(self.name, bound)
-        version = versions.parse(self.release)
+        version = versions.parse_version(self.release)
         return version is not None and since is not None and version >= since
 
-    def precedes(self, bound: str) -> bool:
+    def is_before(self, bound: str) -> bool:
         """Whether its release is before the one from which a bound of the matrix holds."""
         since = self.machine.matrix.bound(self.name, bound)
-        version = versions.parse(self.release)
+        version = versions.parse_version(self.release)
         return version is not None and since is not None and version < since
 
     def is_bounded(self, bound: str) -> bool:
@@ -91,7 +91,7 @@ class FrameworkView(FrameworkFiles):
     @property
     def cuda(self) -> EffectiveCuda:
         """The CUDA of its build; the rule does not apply to a build without, and ends if it is unknown."""
-        return applicable(self.cuda_or_missing)
+        return require_applicable(self.cuda_or_missing)
 
     @cached_property
     def code_or_missing(self) -> EffectiveCode | Missing:
@@ -106,49 +106,49 @@ class FrameworkView(FrameworkFiles):
     @property
     def code(self) -> EffectiveCode:
         """The GPU code of its build; the rule does not apply to a build without CUDA."""
-        return applicable(self.code_or_missing)
+        return require_applicable(self.code_or_missing)
 
     @cached_property
-    def meetings_or_missing(self) -> Meetings | Missing:
+    def gpu_fits_or_missing(self) -> GpuFits | Missing:
         """How its code fits each GPU its programs may use."""
         code = self.code_or_missing
-        return code if isinstance(code, Missing) else meetings(code, self.machine.hardware, self.machine.matrix, self.faults)
+        return code if isinstance(code, Missing) else gpu_fits(code, self.machine.hardware, self.machine.matrix, self.faults)
 
     @property
-    def meetings(self) -> Meetings:
+    def gpu_fits(self) -> GpuFits:
         """How its code fits each GPU its programs may use; the rule does not apply without CUDA or without such a GPU."""
-        found = applicable(self.meetings_or_missing)
+        found = require_applicable(self.gpu_fits_or_missing)
         if not found:
             not_applicable("its programs may use no GPU")
         return found
 
     @property
-    def known_meetings(self) -> Meetings:
+    def known_gpu_fits(self) -> GpuFits:
         """The same; ends the rule if a GPU's fit is unknown."""
-        found = self.meetings
+        found = self.gpu_fits
         for meeting in found.lacking(Fit.UNKNOWN):
-            capability = known(meeting.capability_or_missing, Rung.NVML)
+            capability = require_known(meeting.capability_or_missing, Rung.NVML)
             not_stated(f"no source states whether {self.label} has kernels for {meeting.gpu.label} (compute capability {capability})")
         return found
 
-    def gpus_with(self, fit: Fit) -> tuple[Meeting, ...]:
+    def gpus_with(self, fit: Fit) -> tuple[GpuFit, ...]:
         """The GPUs with this fit; if there are none, ends the rule unless every GPU's fit is known."""
-        return self.meetings.lacking(fit) or self.known_meetings.lacking(fit)
+        return self.gpu_fits.lacking(fit) or self.known_gpu_fits.lacking(fit)
 
-    def component_or_missing(self, name: str) -> Component | Missing:
+    def component_or_missing(self, name: str) -> CudaComponent | Missing:
         """A CUDA library as this framework would load it; absent for a build without CUDA."""
         cuda = self.cuda_or_missing
         if isinstance(cuda, Missing):
             return cuda
         stack = self.environment.stack_or_missing
-        return component(name, self.observed, cuda, self.machine.observed, stack=stack, rows=self.published)
+        return cuda_component(name, self.observed, cuda, self.machine.observed, stack=stack, rows=self.published)
 
-    def component(self, name: str) -> Component:
+    def component(self, name: str) -> CudaComponent:
         """A CUDA library as this framework would load it; the rule does not apply to a build without CUDA."""
-        return applicable(self.component_or_missing(name))
+        return require_applicable(self.component_or_missing(name))
 
     @property
-    def cudnn(self) -> Component:
+    def cudnn(self) -> CudaComponent:
         """The cuDNN that it would load; the rule does not apply to a build without CUDA or a machine without a GPU."""
         self.machine.need_gpu()
         return self.component("cudnn")
@@ -156,23 +156,25 @@ class FrameworkView(FrameworkFiles):
     @property
     def cudnn_code(self) -> EffectiveCode:
         """The GPU code in the cuDNN that it would load; ends the rule if unknown."""
-        return known(with_code(self.cudnn, self.cuda, self.machine.observed, self.machine.matrix).code)
+        return require_known(component_with_code(self.cudnn, self.cuda, self.machine.observed, self.machine.matrix).code)
 
     @property
     def xla_assembler(self) -> LibraryUse:
         """How XLA looks for ptxas; the rule does not apply to a framework without XLA, nor to one that contains an assembler."""
         found = self.xla_file("ptxas")
-        return not_applicable("this release contains its own assembler") if self.reaches("carries-assembler") else found
+        return not_applicable("this release contains its own assembler") if self.has_reached("carries-assembler") else found
 
     def other_copy(self, use: LibraryUse, instead: str) -> OtherCopy | None:
         """The copy that `use` would load in place of `instead`; None if it would load none."""
-        return other_copy(self, use, instead)
+        return copy_instead_of(self, use, instead)
 
     @property
-    def add_ons(self) -> tuple[AddOn, ...]:
+    def add_ons(self) -> tuple[InstalledAddOn, ...]:
         """Its compiled add-ons; the rule does not apply without any, without CUDA or without a GPU."""
         _ = self.all_libraries_used  # add-ons are only examined with their framework
-        return add_ons(self.name, self.machine.libraries.extensions) or not_applicable(f"no compiled add-on of {self.name} is installed")
+        return installed_add_ons(self.name, self.machine.libraries.extensions) or not_applicable(
+            f"no compiled add-on of {self.name} is installed"
+        )
 
     @property
     def compiled_parts(self) -> list[Distribution]:
@@ -195,7 +197,7 @@ class FrameworkView(FrameworkFiles):
     def published(self) -> tuple[FrameworkRelease, ...]:
         """The matrix's rows for this release."""
         seen = self.machine.observed
-        return published(self.observed, seen.python, self.machine.matrix, seen.host, seen.packages)
+        return published_rows(self.observed, seen.python, self.machine.matrix, seen.host, seen.packages)
 
     @property
     def faults(self) -> tuple[Fault, ...]:
@@ -215,16 +217,16 @@ class FrameworkView(FrameworkFiles):
     @property
     def smoke(self) -> Smoke:
         """Its smoke training; ends the rule if it did not run."""
-        return known(self.smoke_or_missing, Rung.FRAMEWORK)
+        return require_known(self.smoke_or_missing, Rung.FRAMEWORK)
 
     @property
     def fits(self) -> bool:
         """Whether driver and GPUs are known to run its build."""
-        driver, cuda, met = self.machine.driver_or_missing, self.cuda_or_missing, self.meetings_or_missing
+        driver, cuda, met = self.machine.driver_or_missing, self.cuda_or_missing, self.gpu_fits_or_missing
         if isinstance(cuda, Missing) or isinstance(driver, Missing):
             return False
-        runs = isinstance(met, Missing) or not met.none_left
-        return runs and serves(driver, cuda, self.machine.site) is True
+        runs = isinstance(met, Missing) or not met.is_unfit_everywhere
+        return runs and is_driver_new_enough(driver, cuda, self.machine.site) is True
 
     @property
     def distribution(self) -> Distribution | None:
@@ -235,8 +237,8 @@ class FrameworkView(FrameworkFiles):
     @property
     def debian_package(self) -> str:
         """The package of Debian or Ubuntu that contains it, "python3-torch-cuda"; empty if none does."""
-        location, debian = self.observed.location, _DEBIANS.intersection(self.machine.site.distribution)
-        if not debian or not self.spec.debian or not isinstance(location, str) or not location.startswith(DEBIANS_PACKAGES):
+        location, debian = self.observed.location, _DEBIAN_SYSTEMS.intersection(self.machine.site.distribution)
+        if not debian or not self.spec.debian or not isinstance(location, str) or not location.startswith(DEBIAN_PACKAGES_FOLDER):
             return ""
         return f"{self.spec.debian}-cuda" if self.observed.cuda_build is True else self.spec.debian
 
@@ -248,7 +250,7 @@ class FrameworkView(FrameworkFiles):
         return next((name for name in self.spec.directml if name in installed), "")
 
     @property
-    def uses_directml(self) -> bool:
+    def is_using_directml(self) -> bool:
         """Whether it uses the GPU through DirectML, which needs a build without CUDA and exists on Windows and in WSL only."""
         return self.machine.site.platform != Platform.LINUX and bool(self.directml)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gpudoctor.derive.gpu_code import xray
-from gpudoctor.derive.libraries import DRIVER, damaged_libraries, missing_libraries
-from gpudoctor.derive.unknown import NO_GPU, known, not_applicable
+from gpudoctor.derive.gpu_code import xray_of_framework
+from gpudoctor.derive.libraries import DRIVER_COMPONENT, damaged_libraries, missing_libraries
+from gpudoctor.derive.rule_endings import NO_GPU, not_applicable, require_known
 from gpudoctor.derive.views.view import SubjectView
 from gpudoctor.frameworks import FrameworkSpec, spec_of
 from gpudoctor.snapshot import Asking, Damage, Framework, FrameworkLibraries, LibraryUse, Missing, UnfitModule, UnresolvedSymbol
@@ -28,7 +28,7 @@ class FrameworkFiles(SubjectView):
     @property
     def xray(self) -> FrameworkLibraries:
         """The X-ray of its files; the rule does not apply if it found no CUDA build."""
-        found = xray(self.observed, self.machine.libraries)
+        found = xray_of_framework(self.observed, self.machine.libraries)
         return not_applicable(f"the X-ray found no CUDA build of {self.name}") if found is None else found
 
     @property
@@ -41,15 +41,15 @@ class FrameworkFiles(SubjectView):
     def _requested(self) -> tuple[LibraryUse, ...]:
         if self.observed.cuda_build is False:
             not_applicable(f"{self.observed.distribution or self.name} is built without CUDA")
-        uses = known(self.xray.uses)
+        uses = require_known(self.xray.uses)
         if not uses:
-            known(self.xray.code)  # files that could not be read request nothing
+            require_known(self.xray.code)  # files that could not be read request nothing
         return uses
 
     @property
     def libraries_used(self) -> tuple[LibraryUse, ...]:
         """The same without the driver's own library."""
-        return tuple(use for use in self.all_libraries_used if use.component != DRIVER)
+        return tuple(use for use in self.all_libraries_used if use.component != DRIVER_COMPONENT)
 
     @property
     def missing_libraries(self) -> tuple[LibraryUse, ...]:
@@ -68,15 +68,15 @@ class FrameworkFiles(SubjectView):
             return self.libraries_used
         if self.spec.plugin:
             not_applicable(NO_GPU)
-        linked = (use for use in self._requested if use.asking is Asking.LINKED and use.component != DRIVER)
+        linked = (use for use in self._requested if use.asking is Asking.LINKED and use.component != DRIVER_COMPONENT)
         return tuple(linked) or not_applicable(NO_GPU)
 
     @property
     def broken_files(self) -> tuple[Damage, ...]:
         """Its own files, or those they link, that cannot be loaded; if there are none, ends the rule unless it was examined."""
         seen = self.xray
-        if not seen.broken and not known(seen.uses):
-            known(seen.code)  # files that could not be read are not known to be broken
+        if not seen.broken and not require_known(seen.uses):
+            require_known(seen.code)  # files that could not be read are not known to be broken
         return seen.broken
 
     @property
@@ -107,7 +107,7 @@ class FrameworkFiles(SubjectView):
     @property
     def _examined(self) -> FrameworkLibraries | None:
         seen = self.machine.observed.libraries
-        return None if isinstance(seen, Missing) else xray(self.observed, seen)
+        return None if isinstance(seen, Missing) else xray_of_framework(self.observed, seen)
 
     def xla_file(self, part: str) -> LibraryUse:
         """How XLA looks for "libdevice" or "ptxas"; the rule does not apply to a framework without XLA."""

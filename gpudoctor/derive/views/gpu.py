@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from gpudoctor import versions
-from gpudoctor.derive.gpu_code import capability, unread_capability
+from gpudoctor.derive.gpu_code import compute_capability, missing_capability
 from gpudoctor.derive.gpus import Gpu
 from gpudoctor.derive.libcuda import failed_call
-from gpudoctor.derive.lost_gpus import off_the_bus, unresponsive
-from gpudoctor.derive.unknown import CouldNotTell, known, not_applicable
+from gpudoctor.derive.lost_gpus import off_bus_evidence, unresponsive_evidence
+from gpudoctor.derive.rule_endings import CouldNotTell, not_applicable, require_known
 from gpudoctor.derive.views.gpu_nvml import NvmlGpuView
 from gpudoctor.derive.views.view import Field, Section
 from gpudoctor.derive.xids import OFF_THE_BUS
@@ -29,13 +29,13 @@ from gpudoctor.snapshot import (
 )
 from gpudoctor.versions import Version
 
-_DESKTOP = ("geforce", "titan", "quadro", "rtx", "nvs ", "laptop", "max-q")
-_LAPTOP = ("laptop", "max-q", "mobile")
+_DESKTOP_WORDS = ("geforce", "titan", "quadro", "rtx", "nvs ", "laptop", "max-q")
+_LAPTOP_WORDS = ("laptop", "max-q", "mobile")
 
 
 def is_server_product(name: str | Missing) -> bool:
     """Whether a product name is that of a server GPU."""
-    return isinstance(name, str) and not any(word in name.lower() for word in _DESKTOP)
+    return isinstance(name, str) and not any(word in name.lower() for word in _DESKTOP_WORDS)
 
 
 class GpuView(NvmlGpuView):
@@ -78,31 +78,31 @@ class GpuView(NvmlGpuView):
         return self.observed.subject
 
     @property
-    def vanished(self) -> bool:
+    def has_vanished(self) -> bool:
         """Whether NVML no longer lists this GPU and the kernel logged that it fell off the bus."""
         seen = self.observed.nvml
         return is_absent(seen) and bool(self.xids(OFF_THE_BUS))
 
     @property
-    def off_the_bus(self) -> tuple[Evidence, ...]:
+    def off_bus_evidence(self) -> tuple[Evidence, ...]:
         """Evidence that this GPU fell off the bus; without any, ends the rule for a GPU that NVML did not open and that has not vanished."""
-        signs = off_the_bus(self.observed)
+        signs = off_bus_evidence(self.observed)
         seen = self.observed.nvml
-        if signs or self.vanished:
+        if signs or self.has_vanished:
             return signs
         if isinstance(seen, Missing):
             not_applicable("NVML does not list it")
-        return signs if known(seen.address, Rung.NVML) else ()
+        return signs if require_known(seen.address, Rung.NVML) else ()
 
     @property
-    def unresponsive(self) -> tuple[Evidence, ...]:
+    def unresponsive_evidence(self) -> tuple[Evidence, ...]:
         """Evidence that NVML gets errors from this GPU.
 
         The rule does not apply to a GPU off the bus. Without evidence, ends the rule if errors were not counted.
         """
-        if off_the_bus(self.observed):
+        if off_bus_evidence(self.observed):
             not_applicable("it fell off the bus")
-        signs = unresponsive(self.observed)
+        signs = unresponsive_evidence(self.observed)
         if not signs and isinstance(self.nvml.refusals, Missing):
             raise CouldNotTell(self.nvml.refusals, Rung.NVML)
         return signs
@@ -110,12 +110,12 @@ class GpuView(NvmlGpuView):
     @property
     def capability_or_missing(self) -> Version | Missing:
         """The compute capability, or why it is unknown."""
-        return capability(self.observed, self.machine.matrix) or unread_capability(self.observed)
+        return compute_capability(self.observed, self.machine.matrix) or missing_capability(self.observed)
 
     @property
     def capability(self) -> Version:
         """The compute capability; ends the rule if unknown."""
-        return known(self.capability_or_missing, Rung.NVML)
+        return require_known(self.capability_or_missing, Rung.NVML)
 
     @property
     def supposed_capability(self) -> Version | None:
@@ -123,7 +123,7 @@ class GpuView(NvmlGpuView):
         stated = self.observed.nvml
         if not isinstance(stated, NvmlGpu) or isinstance(stated.address, str) or stated.address.cause is not Cause.NOT_STATED:
             return None
-        return versions.parse(stated.compute_capability) if isinstance(stated.compute_capability, str) else None
+        return versions.parse_version(stated.compute_capability) if isinstance(stated.compute_capability, str) else None
 
     @property
     def needed_branch(self) -> int | None:
@@ -138,15 +138,15 @@ class GpuView(NvmlGpuView):
         return self.machine.matrix.branches_for(capability)[0]
 
     @property
-    def bound_by_nvidia(self) -> bool:
+    def is_bound_by_nvidia(self) -> bool:
         """Whether the NVIDIA driver has bound this GPU, or NVML opened it."""
-        return self.opened or isinstance(self.observed.proc, ProcGpu)
+        return self.is_opened or isinstance(self.observed.proc, ProcGpu)
 
     @property
     def is_in_laptop(self) -> bool:
         """Whether this is a laptop's GPU, by its name."""
         name = self.observed.name
-        return isinstance(name, str) and any(word in name.lower() for word in _LAPTOP)
+        return isinstance(name, str) and any(word in name.lower() for word in _LAPTOP_WORDS)
 
     @property
     def context_or_missing(self) -> CudaContext | Missing:
@@ -162,23 +162,23 @@ class GpuView(NvmlGpuView):
     @property
     def context(self) -> CudaContext:
         """The result of our kernel on this GPU; ends the rule if it did not run."""
-        return known(self.context_or_missing, Rung.LIBCUDA)
+        return require_known(self.context_or_missing, Rung.LIBCUDA)
 
     @property
     def failed_call(self) -> CudaCall | None:
         """The first call of our kernel that failed; None if it ran. Ends the rule if unknown."""
         call = failed_call(self.context)
         if call is None:
-            known(self.context.kernel_right, Rung.KERNEL_RAN)
+            require_known(self.context.kernel_right, Rung.KERNEL_RAN)
         return call
 
     @property
-    def ran_kernel(self) -> bool:
+    def has_run_kernel(self) -> bool:
         """Whether our kernel ran on this GPU."""
         return self.proven(Rung.KERNEL_RAN)
 
     @property
-    def failed_at_work(self) -> bool:
+    def has_failed_computing(self) -> bool:
         """Whether a kernel or a training run failed on this GPU."""
         return any(self.machine.ladder.state(self.key, rung) is RungState.FAILED for rung in (Rung.KERNEL_RAN, Rung.TRAINED))
 
@@ -189,12 +189,12 @@ class GpuView(NvmlGpuView):
     @property
     def error_unless_kernel_ran(self) -> Severity | None:
         """A warning if a kernel ran on this GPU; otherwise None, the rule's own severity."""
-        return Severity.WARNING if self.ran_kernel else None
+        return Severity.WARNING if self.has_run_kernel else None
 
     @property
     def warning_unless_failed(self) -> Severity | None:
         """A warning, unless this GPU failed at computing: then the rule's own severity."""
-        return None if self.failed_at_work else Severity.WARNING
+        return None if self.has_failed_computing else Severity.WARNING
 
     @property
     def hidden(self) -> bool:
@@ -204,7 +204,7 @@ class GpuView(NvmlGpuView):
     @property
     def usable(self) -> bool:
         """Whether programs may use this GPU: it is neither hidden nor bound to vfio-pci."""
-        return not self.observed.set_aside and not self.hidden
+        return not self.observed.is_passed_through and not self.hidden
 
     def xids(self, *codes: int) -> tuple[XidEvent, ...]:
         """The Xids of these codes logged for this GPU since boot; empty if the kernel log cannot be read."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TypeVar
 
 from gpudoctor.derive.gpus import Gpu
-from gpudoctor.derive.lost_gpus import alarms
+from gpudoctor.derive.lost_gpus import gpu_alarms
+from gpudoctor.derive.rule_endings import CouldNotTell, not_applicable, require_known
 from gpudoctor.derive.slowdowns import HeldTime, Slowdown, held_time, sampled_slowdown
-from gpudoctor.derive.telemetry import holds, loads_of
-from gpudoctor.derive.unknown import CouldNotTell, known, not_applicable
+from gpudoctor.derive.telemetry import held_samples, loads_of_gpu
 from gpudoctor.derive.views.view import Field, SubjectView
 from gpudoctor.findings import Rung
 from gpudoctor.snapshot import (
@@ -75,12 +75,12 @@ class NvmlGpuView(SubjectView):
     @property
     def nvml(self) -> NvmlGpu:
         """NVML's answers about this GPU. Ends the rule if there are none, or if a virtual machine has the GPU."""
-        if self.observed.set_aside:
+        if self.observed.is_passed_through:
             not_applicable("bound to vfio-pci for a virtual machine")
-        return known(self.observed.nvml, Rung.NVML)
+        return require_known(self.observed.nvml, Rung.NVML)
 
     @property
-    def opened(self) -> bool:
+    def is_opened(self) -> bool:
         """Whether NVML opened this GPU."""
         return isinstance(self.observed.nvml, NvmlGpu) and isinstance(self.observed.nvml.address, str)
 
@@ -94,14 +94,14 @@ class NvmlGpuView(SubjectView):
     @property
     def loads(self) -> tuple[GpuLoad, ...]:
         """NVML's samples during each framework's smoke training on this GPU; empty if there are none."""
-        return loads_of(self.machine.observed, self.observed.key)
+        return loads_of_gpu(self.machine.observed, self.observed.key)
 
     @property
     def stages_under_load(self) -> tuple[StageLoad, ...]:
         """The stages of all these training runs."""
         return tuple(stage for load in self.loads for stage in load.stages)
 
-    def sampled(self, framework: str, stage: StageKind, network: str = "") -> StageLoad | None:
+    def stage_samples(self, framework: str, stage: StageKind, network: str = "") -> StageLoad | None:
         """NVML's samples during one stage of one framework; None if there are none."""
         stages = (sampled for load in self.loads if load.framework == framework for sampled in load.stages)
         return next((sampled for sampled in stages if (sampled.stage, sampled.network) == (stage, network)), None)
@@ -111,7 +111,7 @@ class NvmlGpuView(SubjectView):
 
         Ends the rule if neither is known.
         """
-        held = holds(self.stages_under_load)
+        held = held_samples(self.stages_under_load)
         found = sampled_slowdown(held, wanted, unless)
         if found is not None or (held and isinstance(self.nvml.clocks_event_reasons, Missing)):
             return found
@@ -134,7 +134,7 @@ class NvmlGpuView(SubjectView):
             return nvml.init
         if isinstance(self.nvml.alarms, Missing):
             raise CouldNotTell(self.nvml.alarms, Rung.NVML)
-        return next((status for status in alarms(self.observed) if status.code == code), None)
+        return next((status for status in gpu_alarms(self.observed) if status.code == code), None)
 
     @property
     def nvlinks_up(self) -> int:

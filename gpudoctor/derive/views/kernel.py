@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import cache, cached_property
 
 from gpudoctor import versions
-from gpudoctor.derive.driver import Driver, library_release
-from gpudoctor.derive.unknown import CouldNotTell, known, not_applicable
+from gpudoctor.derive.driver import Driver, driver_release_of_nvml
+from gpudoctor.derive.rule_endings import CouldNotTell, not_applicable, require_known
 from gpudoctor.derive.views.view import Field, PartView
 from gpudoctor.findings import Rung
 from gpudoctor.snapshot import Blocked, Cause, Fact, KernelDriver, KernelModules, Missing, ModuleFile, PciDevice, is_absent
@@ -17,7 +17,7 @@ from gpudoctor.versions import Version
 GUEST_DRIVERS = ("vfio-pci", "pci-stub", "xen-pciback")
 """Kernel drivers that keep a device for a virtual machine."""
 NOUVEAU = "nouveau"
-_NOVA = ("nova", "novacore", "novadrm")
+_NOVA_NAMES = ("nova", "novacore", "novadrm")
 """The names nova's parts give themselves (NovaCore, nova_core, nova-drm), without case, dashes and underscores."""
 _BROKEN_LINE = r" {0,80}\n(?:NVRM: )?(?=(?:installed|is|nvidia\.ko|required|System|\(PCI|requires|this|NVIDIA) )"
 """Where the driver splits a sentence over two log lines."""
@@ -25,7 +25,7 @@ _BROKEN_LINE = r" {0,80}\n(?:NVRM: )?(?=(?:installed|is|nvidia\.ko|required|Syst
 
 def is_nova(device: PciDevice) -> bool:
     """Whether nova, the kernel's Rust driver for NVIDIA GPUs, is bound to a device."""
-    return isinstance(device.driver, str) and device.driver.lower().replace("-", "").replace("_", "") in _NOVA
+    return isinstance(device.driver, str) and device.driver.lower().replace("-", "").replace("_", "") in _NOVA_NAMES
 
 
 def has_open_source_driver(device: PciDevice) -> bool:
@@ -66,9 +66,9 @@ class KernelView(PartView):
             return loaded.version, loaded.where
         modules = self.observed.kernel_modules
         sources = modules.dkms if isinstance(modules, KernelModules) and isinstance(modules.dkms, tuple) else ()
-        stated = [(library_release(self.observed.nvml), "NVML's own version"), *((source.version, "DKMS") for source in sources)]
+        stated = [(driver_release_of_nvml(self.observed.nvml), "NVML's own version"), *((source.version, "DKMS") for source in sources)]
         for text, where in stated:
-            version = versions.parse(text)
+            version = versions.parse_version(text)
             if version is not None:
                 return version, where
         if loaded.cause is Cause.ABSENT:
@@ -105,7 +105,7 @@ class KernelView(PartView):
         version = driver if isinstance(driver, Missing) else driver.version
         if is_absent(version):
             return gpus
-        known(version, Rung.KERNEL_DRIVER)
+        require_known(version, Rung.KERNEL_DRIVER)
         return ()
 
     @property
@@ -118,13 +118,13 @@ class KernelView(PartView):
         return is_absent(version)
 
     @property
-    def other_driver(self) -> bool:
+    def has_other_driver(self) -> bool:
         """Whether another driver has a GPU that no NVIDIA driver does."""
         if isinstance(self.observed.pci, Missing):
-            return any(map(self.is_listed, (NOUVEAU, "nova_core")))
+            return any(map(self.is_module_listed, (NOUVEAU, "nova_core")))
         return any(isinstance(gpu.driver, str) for gpu in self.undriven_gpus)
 
-    def is_listed(self, module: str) -> bool:
+    def is_module_listed(self, module: str) -> bool:
         """Whether lsmod lists a module; False where the bus is known, which says more: the driver that each GPU is bound to."""
         driver, pci = self.observed.kernel_driver, self.observed.pci
         listed = driver.modules if isinstance(driver, KernelDriver) else ()
@@ -140,14 +140,14 @@ class KernelView(PartView):
     @property
     def nvidia_module(self) -> ModuleFile | None:
         """NVIDIA's module for the running kernel; None if there is none. Ends the rule if unknown."""
-        installed = known(self.module_files.installed, Rung.KERNEL_DRIVER)
+        installed = require_known(self.module_files.installed, Rung.KERNEL_DRIVER)
         return next((module for module in installed if module.name == "nvidia"), None)
 
     @property
     def suspends(self) -> int:
         """How often the machine has slept since boot; 0 for a kernel that cannot sleep. Ends the rule if unknown."""
         suspends = self.machine.kernel_modules.suspends
-        return 0 if is_absent(suspends) else known(suspends)
+        return 0 if is_absent(suspends) else require_known(suspends)
 
     def blocked(self, module: str) -> tuple[Blocked, ...]:
         """The configuration lines that keep a module from loading; empty if there are none, or if unknown."""
@@ -163,7 +163,7 @@ class KernelView(PartView):
 
     def last_line(self, pattern: str, address: str = "") -> str:
         """The last line of the kernel log that matches a pattern and names the GPU at `address`, if given; otherwise empty."""
-        return next((line for line in self._lines_with(pattern) if _names(line, address)), "")
+        return next((line for line in self._lines_with(pattern) if _names_address(line, address)), "")
 
     @cached_property
     def _lines_with(self) -> Callable[[str], list[str]]:
@@ -174,6 +174,6 @@ class KernelView(PartView):
         return cache(lambda pattern: [line for line in lines if re.search(pattern, line, re.IGNORECASE)])
 
 
-def _names(line: str, address: str) -> bool:
+def _names_address(line: str, address: str) -> bool:
     """Whether a line names a PCI address; NVIDIA writes it with and without the function."""
     return address in line or re.search(rf"{re.escape(address.removesuffix('.0'))}\b", line) is not None

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from gpudoctor.derive.add_on_wheels import extended_by
-from gpudoctor.derive.all_reduce import Result, across_gpus, result
-from gpudoctor.derive.driver import Driver, driver
-from gpudoctor.derive.fabric import fabric_of, switches
-from gpudoctor.derive.gpus import Gpu, gpus
-from gpudoctor.derive.ladder import Ladder, ladder
+from gpudoctor.derive.add_on_wheels import extended_framework
+from gpudoctor.derive.all_reduce import AllReduceResult, all_reduce_result, is_across_gpus
+from gpudoctor.derive.driver import Driver, loaded_driver
+from gpudoctor.derive.fabric import fabric_of, nvswitch_count
+from gpudoctor.derive.gpus import Gpu, gpus_of_snapshot
+from gpudoctor.derive.ladder import Ladder, ladder_of_gpus
 from gpudoctor.derive.packages import Stack, stack_of
-from gpudoctor.derive.site import Site, site
+from gpudoctor.derive.rule_endings import NO_GPU, NO_PCI_BUS, not_applicable, require_applicable, require_known
+from gpudoctor.derive.site import Site, site_of_snapshot
 from gpudoctor.derive.toolkits import build_toolkit
-from gpudoctor.derive.training import proven
-from gpudoctor.derive.unknown import NO_GPU, NO_PCI_BUS, applicable, known, not_applicable
+from gpudoctor.derive.training import is_proven
 from gpudoctor.derive.views.container import ContainerView
 from gpudoctor.derive.views.driver_calls import DriverCallsView
 from gpudoctor.derive.views.environment import EnvironmentView
@@ -23,7 +23,7 @@ from gpudoctor.derive.views.framework import FrameworkView
 from gpudoctor.derive.views.gpu import GpuView
 from gpudoctor.derive.views.kernel import KernelView
 from gpudoctor.derive.views.view import Section
-from gpudoctor.derive.visibility import Visibility, visibility
+from gpudoctor.derive.visibility import Visibility, visibility_of_gpus
 from gpudoctor.findings import MACHINE, Policy, Rung
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import (
@@ -126,13 +126,13 @@ class MachineView(DriverCallsView):
         return (
             not_applicable("containers are configured on the host; run gpudoctor there")
             if self.site.container
-            else applicable(self.observed.container_tools)
+            else require_applicable(self.observed.container_tools)
         )
 
     @property
     def wsl2(self) -> Wsl:
         """The Windows driver as WSL 2 shows it; the rule does not apply elsewhere."""
-        return applicable(self.observed.wsl) if self.site.platform in {Platform.WSL2, "unknown"} else not_applicable("not WSL 2")
+        return require_applicable(self.observed.wsl) if self.site.platform in {Platform.WSL2, "unknown"} else not_applicable("not WSL 2")
 
     @property
     def fabric(self) -> FabricView:
@@ -151,18 +151,20 @@ class MachineView(DriverCallsView):
     @cached_property
     def nvswitches(self) -> int:
         """How many NVSwitches are on the PCI bus."""
-        return switches(self.observed.pci)
+        return nvswitch_count(self.observed.pci)
 
     @property
     def gpu_all_reduces(self) -> tuple[tuple[str, tuple[AllReduce, ...]], ...]:
         """By framework, the all-reduce runs across GPUs: with P2P and, if that failed, without."""
-        return tuple((smoke.framework, runs) for smoke in self.smokes if isinstance(runs := smoke.all_reduces, tuple) and across_gpus(runs))
+        return tuple(
+            (smoke.framework, runs) for smoke in self.smokes if isinstance(runs := smoke.all_reduces, tuple) and is_across_gpus(runs)
+        )
 
     @property
-    def all_reduced(self) -> bool:
+    def has_all_reduced(self) -> bool:
         """Whether an all-reduce succeeded."""
         runs = (run for smoke in self.smokes if isinstance(smoke.all_reduces, tuple) for run in smoke.all_reduces)
-        return any(result(run) is Result.RIGHT for run in runs)
+        return any(all_reduce_result(run) is AllReduceResult.RIGHT for run in runs)
 
     def need_gpu(self) -> None:
         """End the rule where there is no GPU: it does not apply."""
@@ -184,7 +186,7 @@ class MachineView(DriverCallsView):
         found = self.driver_or_missing
         if is_absent(found) and not self.hardware:
             not_applicable("there is neither a GPU nor a driver")
-        return known(found, Rung.KERNEL_DRIVER)
+        return require_known(found, Rung.KERNEL_DRIVER)
 
     @property
     def visibility(self) -> Visibility:
@@ -192,13 +194,13 @@ class MachineView(DriverCallsView):
         found = self.visibility_or_missing
         if found is None:
             not_applicable("CUDA_VISIBLE_DEVICES is not set")
-        visibility = known(found, Rung.LIBCUDA)
-        return visibility if visibility.there else not_applicable("CUDA shows no GPU without the variable either")
+        visibility = require_known(found, Rung.LIBCUDA)
+        return visibility if visibility.total else not_applicable("CUDA shows no GPU without the variable either")
 
     @property
     def amd(self) -> tuple[Amd, ...]:
         """The GPUs of ROCm's kernel driver; the rule does not apply without any."""
-        return applicable(self.observed.amd, Rung.KERNEL_DRIVER)
+        return require_applicable(self.observed.amd, Rung.KERNEL_DRIVER)
 
     @property
     def pci_devices(self) -> tuple[PciDevice, ...]:
@@ -214,7 +216,7 @@ class MachineView(DriverCallsView):
     @property
     def known_frameworks(self) -> tuple[FrameworkView, ...]:
         """The installed frameworks; ends the rule if unknown."""
-        return self.frameworks if known(self.observed.frameworks) else ()
+        return self.frameworks if require_known(self.observed.frameworks) else ()
 
     @property
     def smokes(self) -> tuple[Smoke, ...]:
@@ -224,7 +226,7 @@ class MachineView(DriverCallsView):
     @property
     def libraries(self) -> Libraries:
         """The X-ray; the rule does not apply if there was nothing to examine."""
-        return applicable(self.observed.libraries)
+        return require_applicable(self.observed.libraries)
 
     @property
     def known_toolkits(self) -> tuple[Toolkit, ...]:
@@ -258,27 +260,27 @@ class MachineView(DriverCallsView):
     @cached_property
     def site(self) -> Site:
         """Platform, container and scheduler."""
-        return site(self.observed)
+        return site_of_snapshot(self.observed)
 
     @cached_property
     def hardware(self) -> Hardware:
         """The GPUs, by address."""
-        return Hardware(gpus(self.observed, self.site))
+        return Hardware(gpus_of_snapshot(self.observed, self.site))
 
     @cached_property
     def driver_or_missing(self) -> Driver | Missing:
         """The loaded driver; absent if none is."""
-        return driver(self.observed, self.matrix)
+        return loaded_driver(self.observed, self.matrix)
 
     @cached_property
     def visibility_or_missing(self) -> Visibility | Missing | None:
         """The effect of CUDA_VISIBLE_DEVICES; None if it is not set."""
-        return visibility(self.observed)
+        return visibility_of_gpus(self.observed)
 
     @cached_property
     def ladder(self) -> Ladder:
         """What was seen of every rung, for every GPU."""
-        return ladder(self.observed, self.hardware, self.site)
+        return ladder_of_gpus(self.observed, self.hardware, self.site)
 
     @property
     def observed_frameworks(self) -> tuple[Framework, ...]:
@@ -299,11 +301,13 @@ class MachineView(DriverCallsView):
         """
         failing = failing | {name}
         others = (
-            other for other in self.frameworks if other.name not in failing and not failing.intersection(map(extended_by, other.published))
+            other
+            for other in self.frameworks
+            if other.name not in failing and not failing.intersection(map(extended_framework, other.published))
         )
-        return not self._asked_for(name) and any(other.fits for other in others if not self.supposed or self._asked_for(other.name))
+        return not self._is_requested(name) and any(other.fits for other in others if not self.supposed or self._is_requested(other.name))
 
-    def _asked_for(self, framework: str) -> bool:
+    def _is_requested(self, framework: str) -> bool:
         """Whether a package of this framework was stated in an assumed environment."""
         stack = self.stack_or_missing
         if not self.supposed or isinstance(stack, Missing):
@@ -319,14 +323,14 @@ class MachineView(DriverCallsView):
     @cached_property
     def cpu_framework(self) -> str:
         """The framework that trained on the CPU; empty if none did."""
-        return next((smoke.framework for smoke in self.smokes if _proves(smoke, "CPU")), "")
+        return next((smoke.framework for smoke in self.smokes if _has_trained(smoke, "CPU")), "")
 
     def trains(self, framework: str, *, on_cpu: bool = False) -> bool:
         """Whether this framework trained on some GPU or, with `on_cpu`, on the CPU."""
         kinds = ("GPU", "CPU") if on_cpu else ("GPU",)
-        return any(_proves(smoke, kind) for smoke in self.smokes for kind in kinds if smoke.framework == framework)
+        return any(_has_trained(smoke, kind) for smoke in self.smokes for kind in kinds if smoke.framework == framework)
 
 
-def _proves(smoke: Smoke, kind: str) -> bool:
+def _has_trained(smoke: Smoke, kind: str) -> bool:
     """Whether a framework trained on some device of a kind."""
-    return any(run.device.upper().startswith(kind) and proven(smoke, run.device) for run in smoke.trainings)
+    return any(run.device.upper().startswith(kind) and is_proven(smoke, run.device) for run in smoke.trainings)

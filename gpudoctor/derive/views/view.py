@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from gpudoctor.derive.unknown import known, offered
+from gpudoctor.derive.rule_endings import require_known, require_offered
 from gpudoctor.findings import Rung
 from gpudoctor.snapshot import Snapshot
 
@@ -54,7 +54,7 @@ class Section(Generic[T]):
         self.name = name
 
     def __get__(self, view: View, owner: type) -> T:
-        value: T = known(getattr(view.observed, self.name), self.rung)
+        value: T = require_known(getattr(view.observed, self.name), self.rung)
         return value
 
 
@@ -69,5 +69,5 @@ class Field(Section[T]):
         self.section = section
 
     def __get__(self, view: View, owner: type) -> T:
-        value: T = offered(getattr(getattr(view, self.section), self.name), self.rung)
+        value: T = require_offered(getattr(getattr(view, self.section), self.name), self.rung)
         return value

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gpudoctor.derive import MachineView
-from gpudoctor.derive.gpu_code import capability
-from gpudoctor.diagnose.advice.from_line import in_log
+from gpudoctor.derive.gpu_code import compute_capability
+from gpudoctor.diagnose.advice.message_fixes import log_match
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Action, Fix
 from gpudoctor.matrix import CudaRelease
@@ -18,7 +18,7 @@ REFUSED = expression(
 
 def another_toolkit(machine: MachineView) -> Fix | None:
     """Return the fix that compiles with a CUDA release which knows the architecture that nvcc refused; None if no line names one that any knows."""
-    refused = in_log(machine, REFUSED)
+    refused = log_match(machine, REFUSED)
     target = refused["target"].replace("compute", "sm") if refused else ""
     knowing = _knowing(machine, target)
     if not knowing:
@@ -37,7 +37,7 @@ def another_toolkit(machine: MachineView) -> Fix | None:
 
 def build_for_stated(machine: MachineView, *, newer: bool) -> Fix | None:
     """Return the fix that asks for a build for a CUDA release that knows every stated GPU, the first or the last such; None if a GPU is unknown."""
-    found = [capability(gpu, machine.matrix) for gpu in machine.hardware]
+    found = [compute_capability(gpu, machine.matrix) for gpu in machine.hardware]
     places = [place for place in found if place is not None]
     if not places or len(places) < len(found):
         return None

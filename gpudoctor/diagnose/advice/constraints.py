@@ -9,13 +9,13 @@ import msgspec
 from gpudoctor.derive import Driver, MachineView, wheel_platform
 from gpudoctor.derive.cudnn_code import fit_of_release
 from gpudoctor.derive.gpu_code import Fit
-from gpudoctor.derive.nearness import nearness
+from gpudoctor.derive.nearness import nearness_order
 from gpudoctor.derive.packages import minor_version
-from gpudoctor.derive.specifiers import only_version, requirements_in, satisfies
-from gpudoctor.derive.wheel_tags import accepted, newest_glibc
+from gpudoctor.derive.specifiers import only_version, parse_requirements, satisfies
+from gpudoctor.derive.wheel_tags import is_accepted, newest_glibc
 from gpudoctor.frameworks import FrameworkSpec
 from gpudoctor.matrix import FrameworkRelease
-from gpudoctor.matrix.builds import ComputedOnce, GpuBuild, builds
+from gpudoctor.matrix.builds import CachedIterator, GpuBuild, cuda_builds
 from gpudoctor.snapshot import Missing, Snapshot
 from gpudoctor.versions import Version
 
@@ -37,7 +37,7 @@ class Constraints(msgspec.Struct, frozen=True):
     accepts_ptx: bool = False
     """Whether PTX that the driver can compile for a GPU is enough."""
 
-    def installable(self, row: FrameworkRelease) -> bool:
+    def is_installable(self, row: FrameworkRelease) -> bool:
         """Return whether a release is accepted and has a wheel for this Python and C library."""
         wheel = not self.pythons or any(wheel_platform.has_wheel(row, python) for python in self.pythons)
         return wheel and self.loads(row) and satisfies(str(row.release), self.accepts) is not False
@@ -46,19 +46,19 @@ class Constraints(msgspec.Struct, frozen=True):
         """Return whether the C library is new enough for a release; for a build that the index lacks, new enough for every release."""
         matrix = self.machine.matrix
         if of_index or not self.libc:
-            return not self.libc or accepted(matrix.tags(row.distribution, self.platform, row.release), self.libc)
+            return not self.libc or is_accepted(matrix.tags(row.distribution, self.platform, row.release), self.libc)
         newest = newest_glibc(matrix.all_tags(row.distribution, self.platform))
-        return newest is None or accepted((f"manylinux_{newest.major}_{newest.minor}",), self.libc)
+        return newest is None or is_accepted((f"manylinux_{newest.major}_{newest.minor}",), self.libc)
 
     def releases(self, distribution: str) -> Iterator[FrameworkRelease]:
         """Return the installable releases of a distribution, newest first."""
         rows = self.machine.matrix.releases(distribution, self.platform)
-        return (row for row in reversed(rows) if self.installable(row))
+        return (row for row in reversed(rows) if self.is_installable(row))
 
     def pinned(self, row: FrameworkRelease, extra: str = "") -> Iterator[FrameworkRelease]:
         """Yield the rows of the exact releases that a release requires, on every machine or with an extra."""
         markers = {"", f'extra=="{extra}"'}
-        for wanted in requirements_in(row.requires):
+        for wanted in parse_requirements(row.requires):
             pin = only_version(wanted.specifier)
             if pin is not None and wanted.marker in markers:
                 found = self.machine.matrix.resolve(wanted.name, pin, self.platform).row
@@ -71,14 +71,14 @@ class Constraints(msgspec.Struct, frozen=True):
         known = derived.setdefault(key, {})
         ordered = (*key, near)
         if ordered not in derived:
-            every = builds(self.machine.matrix, spec, self.platform, lambda row: nearness(str(row.release), near))
-            derived[ordered] = ComputedOnce(build for build in every if self._runs(build, known))
+            every = cuda_builds(self.machine.matrix, spec, self.platform, lambda row: nearness_order(str(row.release), near))
+            derived[ordered] = CachedIterator(build for build in every if self._runs(build, known))
         return iter(derived[ordered])
 
     def _runs(self, build: GpuBuild, known: dict[tuple[str, str, str], bool]) -> bool:
         name = (build.number, build.tag, build.extra)
         if name not in known:
-            known[name] = self.driver_runs(build.cuda) and self.runs_on_gpus(build.code)
+            known[name] = self.is_cuda_supported(build.cuda) and self.has_kernels_for_gpus(build.code)
         return known[name]
 
     @property
@@ -86,7 +86,7 @@ class Constraints(msgspec.Struct, frozen=True):
         """What decides whether a build runs."""
         return self.platform, self.capabilities, self.driver, self.machine.site.on_wsl, self.accepts_ptx
 
-    def driver_runs(self, cuda: Version | None) -> bool:
+    def is_cuda_supported(self, cuda: Version | None) -> bool:
         """Return whether the driver, if there is one, supports this CUDA version."""
         driver = self.driver
         if cuda is None or driver is None:
@@ -107,12 +107,14 @@ class Constraints(msgspec.Struct, frozen=True):
         bounds = [self.machine.matrix.branches_for(gpu) for gpu in self.capabilities]
         return all((first is None or branch >= first) and (last is None or branch <= last) for first, last in bounds)
 
-    def runs_on_gpus(self, row: FrameworkRelease) -> bool:
+    def has_kernels_for_gpus(self, row: FrameworkRelease) -> bool:
         """Return whether a release, and the cuDNN that it pins if known, have kernels for every GPU."""
         fits = {fit_of_release(row, gpu, self.machine.matrix) for gpu in self.capabilities}
-        return fits <= {Fit.NATIVE, Fit.PTX} and (Fit.PTX not in fits or (self.accepts_ptx and self._driver_compiles(row.built_with_cuda)))
+        return fits <= {Fit.NATIVE, Fit.PTX} and (
+            Fit.PTX not in fits or (self.accepts_ptx and self._can_driver_compile(row.built_with_cuda))
+        )
 
-    def _driver_compiles(self, cuda: Version | None) -> bool:
+    def _can_driver_compile(self, cuda: Version | None) -> bool:
         """Return whether the driver, if there is one, is known to compile the PTX of this CUDA version."""
         if self.driver is None:
             return True
@@ -127,8 +129,8 @@ def constraints(machine: MachineView, accepts: str = "") -> Constraints:
     capabilities = (gpu.capability_or_missing for gpu in machine.gpus if gpu.usable)
     return Constraints(
         machine=machine,
-        platform=wheel_platform.name(snapshot.host, snapshot.python) or wheel_platform.LINUX,
-        pythons=_pythons(snapshot),
+        platform=wheel_platform.platform_name(snapshot.host, snapshot.python) or wheel_platform.LINUX_X86_64,
+        pythons=_allowed_pythons(snapshot),
         capabilities=tuple(dict.fromkeys(capability for capability in capabilities if isinstance(capability, Version))),
         accepts=accepts,
         driver=driver if isinstance(driver, Driver) else None,
@@ -136,7 +138,7 @@ def constraints(machine: MachineView, accepts: str = "") -> Constraints:
     )
 
 
-def _pythons(snapshot: Snapshot) -> tuple[str, ...]:
+def _allowed_pythons(snapshot: Snapshot) -> tuple[str, ...]:
     """Return the Python of the environment, or those that files allow for it."""
     python = minor_version(snapshot.python)
     allowed = None if isinstance(snapshot.packages, Missing) else snapshot.packages.pythons

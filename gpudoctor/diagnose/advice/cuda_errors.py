@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from gpudoctor.codes import CudaError
 from gpudoctor.derive import Gpu, MachineView, Site
 from gpudoctor.diagnose.advice.system import read_log, reboot
 from gpudoctor.findings import REBOOT, ROOT, Action, Fix, FixKind
 from gpudoctor.snapshot import NvmlGpu
+from gpudoctor.status_codes import CudaError
 
 
-def _is_on_bus(gpu: Gpu) -> bool:
+def _is_opened_by_nvml(gpu: Gpu) -> bool:
     """Return whether NVML opened the GPU."""
     return isinstance(gpu.nvml, NvmlGpu) and isinstance(gpu.nvml.address, str)
 
@@ -22,7 +22,7 @@ def _has_default_mode(gpu: Gpu) -> bool:
     return isinstance(gpu.nvml, NvmlGpu) and gpu.nvml.compute_mode == "default"
 
 
-def _is_whole(gpu: Gpu) -> bool:
+def _is_without_mig(gpu: Gpu) -> bool:
     """Return whether MIG is known to be off."""
     return isinstance(gpu.nvml, NvmlGpu) and gpu.nvml.mig_enabled is False
 
@@ -46,22 +46,22 @@ class PossibleCause(msgspec.Struct, frozen=True):
     action: Action = Action.CHANGE_SETTING
 
 
-_STUB = "Remove the toolkit's stubs folder from LD_LIBRARY_PATH and /etc/ld.so.conf.d"
-_COMPAT = "Remove the cuda-compat folder from LD_LIBRARY_PATH and /etc/ld.so.conf.d"
-_LOADED = 'ldconfig -p | grep libcuda.so; echo "$LD_LIBRARY_PATH"'
-_LOG = "sudo dmesg -T | grep -E 'NVRM|Xid'"
-_RESET = PossibleCause(
+_REMOVE_STUBS = "Remove the toolkit's stubs folder from LD_LIBRARY_PATH and /etc/ld.so.conf.d"
+_REMOVE_COMPAT = "Remove the cuda-compat folder from LD_LIBRARY_PATH and /etc/ld.so.conf.d"
+_SHOW_LIBCUDA = 'ldconfig -p | grep libcuda.so; echo "$LD_LIBRARY_PATH"'
+_SHOW_KERNEL_LOG = "sudo dmesg -T | grep -E 'NVRM|Xid'"
+_GPU_FAILED = PossibleCause(
     "the GPU failed or was reset after the driver was loaded",
     "Reset it",
     "sudo nvidia-smi --gpu-reset",
-    _LOG,
+    _SHOW_KERNEL_LOG,
     on_host=True,
     per_gpu=True,
     action=Action.RESET_GPU,
 )
 _RESTART_MPS = "echo quit | nvidia-cuda-mps-control; nvidia-cuda-mps-control -d"
-_CLIENTS = "echo ps | nvidia-cuda-mps-control"
-_MASK = "CUDA_VISIBLE_DEVICES"
+_LIST_MPS_CLIENTS = "echo ps | nvidia-cuda-mps-control"
+_MASK_VARIABLE = "CUDA_VISIBLE_DEVICES"
 
 CUDA_CANDIDATES: dict[int, tuple[PossibleCause, ...]] = {
     CudaError.OUT_OF_MEMORY: (
@@ -70,7 +70,9 @@ CUDA_CANDIDATES: dict[int, tuple[PossibleCause, ...]] = {
             "this GPU or MIG instance is too small", "Use a larger one", check="nvidia-smi -q -d MEMORY", action=Action.REPLACE_HARDWARE
         ),
     ),
-    CudaError.STUB_LIBRARY: (PossibleCause("a CUDA toolkit's stub is loaded instead of the driver's libcuda", _STUB, check=_LOADED),),
+    CudaError.STUB_LIBRARY: (
+        PossibleCause("a CUDA toolkit's stub is loaded instead of the driver's libcuda", _REMOVE_STUBS, check=_SHOW_LIBCUDA),
+    ),
     CudaError.DEVICE_UNAVAILABLE: (
         PossibleCause(
             "the GPU is in an exclusive or prohibited compute mode",
@@ -80,10 +82,10 @@ CUDA_CANDIDATES: dict[int, tuple[PossibleCause, ...]] = {
             per_gpu=True,
             unless=_has_default_mode,
         ),
-        _RESET,
+        _GPU_FAILED,
     ),
     CudaError.NO_DEVICE: (
-        PossibleCause(f"{_MASK} hides every GPU", f"Unset {_MASK}", f"unset {_MASK}", variable=_MASK),
+        PossibleCause(f"{_MASK_VARIABLE} hides every GPU", f"Unset {_MASK_VARIABLE}", f"unset {_MASK_VARIABLE}", variable=_MASK_VARIABLE),
         PossibleCause(
             "the device files are missing",
             "Create them",
@@ -92,16 +94,23 @@ CUDA_CANDIDATES: dict[int, tuple[PossibleCause, ...]] = {
             on_host=True,
         ),
         PossibleCause(
-            "MIG is on but has no instance", "Turn MIG off", "sudo nvidia-smi -mig 0", "nvidia-smi -L", on_host=True, unless=_is_whole
+            "MIG is on but has no instance", "Turn MIG off", "sudo nvidia-smi -mig 0", "nvidia-smi -L", on_host=True, unless=_is_without_mig
         ),
     ),
     CudaError.INVALID_DEVICE: (
-        PossibleCause(f"{_MASK} names a GPU twice, or one that does not exist", f"Unset {_MASK}", f"unset {_MASK}", variable=_MASK),
-        PossibleCause("a GPU disappeared after it was counted", "Reboot", "sudo reboot", _LOG, on_host=True, action=Action.REBOOT),
+        PossibleCause(
+            f"{_MASK_VARIABLE} names a GPU twice, or one that does not exist",
+            f"Unset {_MASK_VARIABLE}",
+            f"unset {_MASK_VARIABLE}",
+            variable=_MASK_VARIABLE,
+        ),
+        PossibleCause(
+            "a GPU disappeared after it was counted", "Reboot", "sudo reboot", _SHOW_KERNEL_LOG, on_host=True, action=Action.REBOOT
+        ),
     ),
     CudaError.INVALID_CONTEXT: (
         PossibleCause("a preloaded library intercepts CUDA", "Unset LD_PRELOAD", "unset LD_PRELOAD", variable="LD_PRELOAD"),
-        _RESET,
+        _GPU_FAILED,
     ),
     CudaError.NO_BINARY_FOR_GPU: (
         PossibleCause("CUDA_DISABLE_PTX_JIT is set", "Unset it", "unset CUDA_DISABLE_PTX_JIT", variable="CUDA_DISABLE_PTX_JIT"),
@@ -147,19 +156,21 @@ CUDA_CANDIDATES: dict[int, tuple[PossibleCause, ...]] = {
     ),
     CudaError.OPERATING_SYSTEM: (
         PossibleCause("a resource limit of this shell is too low", "Raise it", "ulimit -l unlimited; ulimit -v unlimited", "ulimit -a"),
-        PossibleCause("the kernel driver refused a call", "Reboot", "sudo reboot", _LOG, on_host=True, action=Action.REBOOT),
+        PossibleCause("the kernel driver refused a call", "Reboot", "sudo reboot", _SHOW_KERNEL_LOG, on_host=True, action=Action.REBOOT),
     ),
     CudaError.ILLEGAL_ADDRESS: (
-        _RESET,
+        _GPU_FAILED,
         PossibleCause("the GPU is overclocked or undervolted", "Restore the default clocks", "sudo nvidia-smi -rgc; sudo nvidia-smi -rmc"),
     ),
     CudaError.LAUNCH_FAILED: (
-        _RESET,
+        _GPU_FAILED,
         PossibleCause("another program crashed the context that MPS shares", "Restart MPS", _RESTART_MPS, "pgrep -a nvidia-cuda-mps"),
     ),
     CudaError.NOT_SUPPORTED: (
         PossibleCause("this virtual GPU has no compute licence", "Restart its licence client", "sudo systemctl restart nvidia-gridd"),
-        PossibleCause("libcuda is older than the kernel driver", "Reboot", "sudo reboot", _LOADED, on_host=True, action=Action.REBOOT),
+        PossibleCause(
+            "libcuda is older than the kernel driver", "Reboot", "sudo reboot", _SHOW_LIBCUDA, on_host=True, action=Action.REBOOT
+        ),
     ),
     CudaError.SYSTEM_NOT_READY: (
         PossibleCause("the fabric manager is not running", "Start it", "sudo systemctl enable --now nvidia-fabricmanager", on_host=True),
@@ -171,10 +182,10 @@ CUDA_CANDIDATES: dict[int, tuple[PossibleCause, ...]] = {
         PossibleCause(
             "the driver was updated, but the old kernel module is still loaded", "Reboot", "sudo reboot", on_host=True, action=Action.REBOOT
         ),
-        PossibleCause("a cuda-compat libcuda shadows the driver's", _COMPAT, check=_LOADED),
+        PossibleCause("a cuda-compat libcuda shadows the driver's", _REMOVE_COMPAT, check=_SHOW_LIBCUDA),
     ),
     CudaError.COMPAT_NOT_SUPPORTED_ON_DEVICE: (
-        PossibleCause("a cuda-compat libcuda is loaded on a GPU that does not support it", _COMPAT, check=_LOADED),
+        PossibleCause("a cuda-compat libcuda is loaded on a GPU that does not support it", _REMOVE_COMPAT, check=_SHOW_LIBCUDA),
     ),
     CudaError.MPS_CONNECTION_FAILED: (
         PossibleCause("the MPS daemon is not running", "Start it", "nvidia-cuda-mps-control -d", "pgrep -a nvidia-cuda-mps"),
@@ -185,10 +196,14 @@ CUDA_CANDIDATES: dict[int, tuple[PossibleCause, ...]] = {
         PossibleCause("the MPS server is starting or recovering from a crashed program", "Restart MPS", _RESTART_MPS),
     ),
     CudaError.MPS_MAX_CLIENTS_REACHED: (
-        PossibleCause("MPS already serves its maximum number of clients", "End one of them", check=_CLIENTS, action=Action.FREE_GPU),
+        PossibleCause(
+            "MPS already serves its maximum number of clients", "End one of them", check=_LIST_MPS_CLIENTS, action=Action.FREE_GPU
+        ),
     ),
     CudaError.MPS_MAX_CONNECTIONS_REACHED: (
-        PossibleCause("all MPS connections to the GPU are in use", "End a program that uses MPS", check=_CLIENTS, action=Action.FREE_GPU),
+        PossibleCause(
+            "all MPS connections to the GPU are in use", "End a program that uses MPS", check=_LIST_MPS_CLIENTS, action=Action.FREE_GPU
+        ),
     ),
     CudaError.UNKNOWN: (
         PossibleCause("nvidia_uvm is not usable", "Reload it", "sudo rmmod nvidia_uvm; sudo modprobe nvidia_uvm", on_host=True),
@@ -199,9 +214,9 @@ CUDA_CANDIDATES: dict[int, tuple[PossibleCause, ...]] = {
             "a GPU fell off the bus",
             "Power-cycle the machine",
             "sudo poweroff",
-            _LOG,
+            _SHOW_KERNEL_LOG,
             on_host=True,
-            unless=_is_on_bus,
+            unless=_is_opened_by_nvml,
             action=Action.REBOOT,
         ),
     ),
@@ -209,33 +224,33 @@ CUDA_CANDIDATES: dict[int, tuple[PossibleCause, ...]] = {
 """The candidates come from solved user reports and NVIDIA's descriptions of the codes."""
 
 
-def cures(code: int, machine: MachineView, failing: Sequence[Gpu] = ()) -> tuple[Fix, ...]:
+def fixes_for_error(code: int, machine: MachineView, failing: Sequence[Gpu] = ()) -> tuple[Fix, ...]:
     """Return the fixes to try for a code, likeliest cause first; `failing` are the GPUs that it is about, if not all."""
     gpus = failing or tuple(machine.hardware)
-    likely = [cause for cause in CUDA_CANDIDATES.get(code, ()) if _is_open(cause, machine, gpus)]
+    likely = [cause for cause in CUDA_CANDIDATES.get(code, ()) if _is_possible(cause, machine, gpus)]
     if not likely:
-        return read_log(), _restart(machine.site)
+        return read_log(), _reload_driver(machine.site)
     first, *others = likely
-    fixes = [*_try(first, machine.site, FixKind.FIX, failing)]
+    fixes = [*_try_cause(first, machine.site, FixKind.FIX, failing)]
     for other in others:
-        fixes += _try(other, machine.site, FixKind.ELSE, failing)
+        fixes += _try_cause(other, machine.site, FixKind.ELSE, failing)
     return tuple(fixes)
 
 
-def _is_open(candidate: PossibleCause, machine: MachineView, gpus: Sequence[Gpu]) -> bool:
+def _is_possible(candidate: PossibleCause, machine: MachineView, gpus: Sequence[Gpu]) -> bool:
     """Return whether nothing that was observed rules a cause out."""
     if candidate.variable and candidate.variable not in machine.environment.set_variables:
         return False
     return candidate.unless is None or not gpus or not all(map(candidate.unless, gpus))
 
 
-def _restart(site: Site) -> Fix:
+def _reload_driver(site: Site) -> Fix:
     if site.container:
         return Fix("Reboot the host to reload the driver and reset the GPUs.", needs=(ROOT, REBOOT), action=Action.REBOOT)
     return reboot("Reboot to reload the driver and reset the GPUs")
 
 
-def _try(candidate: PossibleCause, site: Site, kind: FixKind, failing: Sequence[Gpu]) -> tuple[Fix, ...]:
+def _try_cause(candidate: PossibleCause, site: Site, kind: FixKind, failing: Sequence[Gpu]) -> tuple[Fix, ...]:
     where = "on the host, " if site.container and candidate.on_host else ""
     title = f"If {candidate.cause}: {where}{candidate.cure[0].lower()}{candidate.cure[1:]}"
     aim = f" -i {','.join(gpu.selector for gpu in failing)}" if candidate.per_gpu and failing else ""

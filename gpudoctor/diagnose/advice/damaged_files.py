@@ -11,35 +11,35 @@ from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.findings import DOWNLOAD, ROOT, Fix, FixKind
 from gpudoctor.snapshot import Damage, DamageKind, Distribution, Missing
 
-_STATES = {
+_DAMAGE_TEXTS = {
     DamageKind.UNREADABLE: "cannot be read",
     DamageKind.NOEXEC: "cannot be loaded",
     DamageKind.ANOTHER_PYTHON: "cannot be loaded",
     DamageKind.MISSING: "is missing",
 }
-_FOREIGN = {
+_REINSTALL_FOREIGN = {
     "conda": "Reinstall the conda package that contains {path}",
     "toolkit": "Reinstall the CUDA toolkit that contains {path}",
     "system": "Reinstall the system package that contains {path}; `dpkg -S` or `rpm -qf` names it",
 }
-_PATHS = "PYTHONPATH"
+_PATH_VARIABLE = "PYTHONPATH"
 _FRAMEWORK_FILES = ("/", "libtorch", "libtensorflow", "libc10")
 """How the paths of missing files begin unless a system library is missing."""
 
 
 def damage_text(damage: Damage) -> str:
     """Return what is wrong with a file: "/env/lib/libcudnn.so.9 is damaged (file too short)"."""
-    state = _STATES.get(damage.kind, "is damaged")
-    needed_by = f", which {module_file(damage.asked_by)} needs," if damage.asked_by and damage.kind is DamageKind.MISSING else ""
+    state = _DAMAGE_TEXTS.get(damage.kind, "is damaged")
+    needed_by = f", which {short_path(damage.asked_by)} needs," if damage.asked_by and damage.kind is DamageKind.MISSING else ""
     return f"{posixpath.normpath(damage.path)}{needed_by} {state} ({damage.why})"
 
 
-def module_file(path: str) -> str:
+def short_path(path: str) -> str:
     """Return a short name for a file: the last two parts of a Python file's path, "requests/sessions.py"; of a library, the last one."""
     return "/".join(path.split("/")[-2:]) if path.endswith(".py") else path.rpartition("/")[2]
 
 
-def readable_by_all(paths: Iterable[str]) -> Fix:
+def make_readable(paths: Iterable[str]) -> Fix:
     """Return the fix that opens files and folders, with all in them, to every user."""
     return Fix("Make it readable by all users", f"sudo chmod -R a+rX {' '.join(map(shell_path, paths))}")
 
@@ -49,46 +49,46 @@ def replace_damaged(found: list[Damage], framework: FrameworkView) -> Iterator[F
     paths = tuple(dict.fromkeys(damage.path for damage in found))
     kinds = {damage.kind for damage in found}
     if kinds <= {DamageKind.UNREADABLE}:
-        yield readable_by_all(paths)
+        yield make_readable(paths)
         return
     if kinds <= {DamageKind.NOEXEC}:
         remount = f'sudo mount -o remount,exec "$(findmnt -n -o TARGET -T {shell_path(paths[0])})"'
         yield Fix("Remount the file system without noexec", remount)
         yield Fix("Recreate the environment on a file system without noexec.", kind=FixKind.INSTEAD)
         return
-    without_path = without_python_path(paths[0], framework.machine) if kinds <= {DamageKind.ANOTHER_PYTHON} else ()
-    yield from without_path or _reinstall(found, framework)
+    without_path = unset_python_path(paths[0], framework.machine) if kinds <= {DamageKind.ANOTHER_PYTHON} else ()
+    yield from without_path or _reinstall_damaged(found, framework)
     if DamageKind.LFS_POINTER in kinds:
         command = f"git -C {shell_path(paths[0].rpartition('/')[0])} lfs pull"
         yield Fix("Fetch the file with Git LFS if it is in a Git repository", command, (DOWNLOAD,), kind=FixKind.INSTEAD)
 
 
-def without_python_path(place: str, machine: MachineView) -> tuple[Fix, ...]:
+def unset_python_path(place: str, machine: MachineView) -> tuple[Fix, ...]:
     """Return the first step if PYTHONPATH leads to packages for another Python: until then an installer takes them for installed."""
-    listed = (entry.rstrip("/") for entry in machine.variable(_PATHS).split(":") if entry)
+    listed = (entry.rstrip("/") for entry in machine.variable(_PATH_VARIABLE).split(":") if entry)
     if not any(f"{place}/".startswith(f"{entry}/") for entry in listed):
         return ()
-    return (Fix(f"Start Python without {_PATHS}, which adds packages of another Python", f"unset {_PATHS}"),)
+    return (Fix(f"Start Python without {_PATH_VARIABLE}, which adds packages of another Python", f"unset {_PATH_VARIABLE}"),)
 
 
-def _reinstall(found: list[Damage], framework: FrameworkView) -> Iterator[Fix]:
-    packages = tuple(_packages(found, framework))
+def _reinstall_damaged(found: list[Damage], framework: FrameworkView) -> Iterator[Fix]:
+    packages = tuple(_damaged_packages(found, framework))
     debian = framework.debian_package
     if debian and packages:
         yield Fix(f"Reinstall {debian}", f"sudo apt-get install --reinstall {debian}", (DOWNLOAD,))
     elif packages:
         title = f"Reinstall {' and '.join(package.name for package in packages)}"
         yield reinstall_packages(title, framework.machine.observed.python, *packages)
-    foreign = next((damage for damage in found if damage.owner in _FOREIGN), None)
+    foreign = next((damage for damage in found if damage.owner in _REINSTALL_FOREIGN), None)
     if foreign is not None:
-        yield Fix(_FOREIGN[foreign.owner].format(path=foreign.path), needs=(ROOT, DOWNLOAD))
+        yield Fix(_REINSTALL_FOREIGN[foreign.owner].format(path=foreign.path), needs=(ROOT, DOWNLOAD))
 
 
-def _packages(found: Iterable[Damage], framework: FrameworkView) -> Iterator[Distribution]:
+def _damaged_packages(found: Iterable[Damage], framework: FrameworkView) -> Iterator[Distribution]:
     """Return the installed distributions that contain these files: NVIDIA's packages, what the framework requires, else the framework."""
     stack, own = framework.environment.stack_or_missing, framework.observed.distribution
     installed = {} if isinstance(stack, Missing) else stack.distributions
-    for name in dict.fromkeys(_owner(damage, own) for damage in found):
+    for name in dict.fromkeys(_owning_distribution(damage, own) for damage in found):
         if name == own and framework.release:
             yield Distribution(name, framework.release, installed[name].where if name in installed else "")
         elif name in installed:
@@ -97,10 +97,10 @@ def _packages(found: Iterable[Damage], framework: FrameworkView) -> Iterator[Dis
             yield Distribution(name, version, "")
 
 
-def _owner(damage: Damage, framework: str) -> str:
+def _owning_distribution(damage: Damage, framework: str) -> str:
     """Return the distribution that contains a file; empty if no distribution in the environment does."""
     named = damage.owners[0] if damage.owners else damage.owner
     system_library = damage.kind is DamageKind.MISSING and not damage.path.startswith(_FRAMEWORK_FILES)
-    if named in _FOREIGN or system_library:
+    if named in _REINSTALL_FOREIGN or system_library:
         return ""
     return named or framework

@@ -28,7 +28,7 @@ class DriverBounds(msgspec.Struct, frozen=True):
     """A driver that was tried: only newer ones will do."""
 
     @property
-    def contradictory(self) -> bool:
+    def is_contradictory(self) -> bool:
         """Whether the floor is above the newest branch."""
         return self.floor is not None and self.newest_branch is not None and self.floor.major > self.newest_branch
 
@@ -45,7 +45,7 @@ class DriverBounds(msgspec.Struct, frozen=True):
 
 def driver_bounds(machine: MachineView, floor: Version | None = None) -> DriverBounds:
     """Return the drivers, `floor` or newer, that support the GPUs of this machine."""
-    found = [_capability(gpu, machine.matrix) for gpu in machine.hardware if not gpu.set_aside]
+    found = [_compute_capability(gpu, machine.matrix) for gpu in machine.hardware if not gpu.is_passed_through]
     capabilities = [capability for capability in found if capability is not None]
     branches = [machine.matrix.branches_for(capability) for capability in capabilities]
     first = max((branch for branch, _ in branches if branch is not None), default=0)
@@ -53,14 +53,14 @@ def driver_bounds(machine: MachineView, floor: Version | None = None) -> DriverB
     newest = max((row.branch for row in machine.matrix.rows(DRIVERS)), default=0)
     if first and (floor.major < first if floor is not None else _has_blackwell(capabilities)):
         floor = Version(first, text=str(first))
-    return DriverBounds(floor, last if last is not None and last < newest else None, _flavour(capabilities))
+    return DriverBounds(floor, last if last is not None and last < newest else None, _required_flavour(capabilities))
 
 
 def _has_blackwell(capabilities: list[Version]) -> bool:
     return any(capability >= BLACKWELL for capability in capabilities)
 
 
-def _flavour(capabilities: list[Version]) -> str:
+def _required_flavour(capabilities: list[Version]) -> str:
     """Return the flavour of kernel modules that GPUs of these compute capabilities need."""
     has_older = any(capability < TURING for capability in capabilities)
     if _has_blackwell(capabilities):
@@ -68,10 +68,10 @@ def _flavour(capabilities: list[Version]) -> str:
     return "proprietary" if has_older else ""
 
 
-def _capability(gpu: Gpu, matrix: Matrix) -> Version | None:
+def _compute_capability(gpu: Gpu, matrix: Matrix) -> Version | None:
     """Return a GPU's compute capability, from its PCI id where no driver has bound it."""
     chip = matrix.chip(gpu.pci.device) if isinstance(gpu.pci, PciDevice) else None
-    return gpu_code.capability(gpu, matrix) or (chip.compute_capability if chip is not None else None)
+    return gpu_code.compute_capability(gpu, matrix) or (chip.compute_capability if chip is not None else None)
 
 
 def driver_packages(machine: MachineView) -> tuple[DriverPackage, ...]:
@@ -92,8 +92,8 @@ def choose_package(machine: MachineView, bounds: DriverBounds, *, older: bool = 
     Where the GPUs take both flavours, NVIDIA's packages are the open ones: they are its default since driver 560. Unless an older driver
     is wanted, none replaces the loaded one by an older one.
     """
-    loaded = None if older else _loaded(machine, bounds)
-    packages = [package for package in driver_packages(machine) if not kernel_too_new(machine.site, package)]
+    loaded = None if older else _loaded_driver(machine, bounds)
+    packages = [package for package in driver_packages(machine) if not is_kernel_too_new(machine.site, package)]
     packages = [package for package in packages if loaded is None or package.version is None or package.version >= loaded]
     fitting = [package for package in packages if bounds.fits(package)]
     if not bounds.flavour:
@@ -104,13 +104,13 @@ def choose_package(machine: MachineView, bounds: DriverBounds, *, older: bool = 
     return max(same or long_lived or own, key=lambda package: package.version, default=next(iter(fitting[-1:]), None))
 
 
-def kernel_too_new(site: Site, package: DriverPackage) -> bool:
+def is_kernel_too_new(site: Site, package: DriverPackage) -> bool:
     """Return whether the running kernel is newer than the newest on which the distribution built this package's modules."""
-    running = versions.parse(site.kernel)
+    running = versions.parse_version(site.kernel)
     return running is not None and package.newest_kernel is not None and running[:2] > package.newest_kernel[:2]
 
 
-def _loaded(machine: MachineView, bounds: DriverBounds) -> Version | None:
+def _loaded_driver(machine: MachineView, bounds: DriverBounds) -> Version | None:
     """Return the version of the loaded driver; None if none is, or the GPUs need an older branch."""
     driver = machine.driver_or_missing
     if not isinstance(driver, Driver) or (bounds.newest_branch is not None and driver.version.major > bounds.newest_branch):
@@ -123,6 +123,6 @@ def _is_long_lived(package: DriverPackage, matrix: Matrix) -> bool:
     return row is not None and row.kind in {"production", "long-term"}
 
 
-def repository_name(site: Site, package: DriverPackage) -> tuple[str, str]:
+def repository_system(site: Site, package: DriverPackage) -> tuple[str, str]:
     """Return a system and its architecture as NVIDIA's package repository spells them: ("ubuntu2404", "x86_64")."""
     return package.system.replace("-", "").replace(".", ""), "sbsa" if site.architecture == "aarch64" else "x86_64"

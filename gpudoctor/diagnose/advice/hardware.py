@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gpudoctor.derive import GpuView
-from gpudoctor.diagnose.advice.kernel_log import excerpt
-from gpudoctor.diagnose.advice.system import for_administrator, power_cycle, read_log
+from gpudoctor.diagnose.advice.kernel_log import line_excerpt
+from gpudoctor.diagnose.advice.system import ask_administrator, power_cycle, read_log
 from gpudoctor.findings import REBOOT, ROOT, Action, Evidence, Fix, FixKind
 from gpudoctor.snapshot import KernelLog
 
@@ -21,13 +21,13 @@ def last_xid(gpu: GpuView, *codes: int) -> tuple[Evidence, ...]:
     """Return the last Xid of these codes that the kernel logged for the GPU; empty where there is none."""
     log = gpu.machine.observed.kernel_log
     where = log.where if isinstance(log, KernelLog) else ""
-    return tuple(Evidence(f"Xid {event.code}", excerpt(event.text), where) for event in gpu.xids(*codes)[-1:])
+    return tuple(Evidence(f"Xid {event.code}", line_excerpt(event.text), where) for event in gpu.xids(*codes)[-1:])
 
 
-def reset(gpu: GpuView, first: str = "") -> Fix:
+def reset_gpu(gpu: GpuView, first: str = "") -> Fix:
     """Return how to reset this GPU here; `first` replaces "Stop all processes on the GPU"."""
     if gpu.machine.site.container:
-        return for_administrator("Ask the host's administrator to reset the GPU; a container cannot.")
+        return ask_administrator("Ask the host's administrator to reset the GPU; a container cannot.")
     return Fix(
         f"{first or 'Stop all processes on the GPU'} and reset it; if the reset is refused, reboot",
         f"sudo nvidia-smi --gpu-reset -i {gpu.selector}",
@@ -35,7 +35,7 @@ def reset(gpu: GpuView, first: str = "") -> Fix:
     )
 
 
-def replace(what: str = "Replace the GPU", kind: FixKind = FixKind.FIX) -> Fix:
+def replace_hardware(what: str = "Replace the GPU", kind: FixKind = FixKind.FIX) -> Fix:
     """Return the fix that has hardware repaired or replaced."""
     return Fix(f"{what}; {_RMA}.", needs=(ROOT, REBOOT), kind=kind, action=Action.REPLACE_HARDWARE)
 
@@ -45,7 +45,7 @@ def read_gpu_log(gpu: GpuView) -> Fix:
     return read_log(f"NVRM|Xid|{gpu.key.removeprefix('0000:')}", "Read the kernel log for this GPU")
 
 
-def bring_back(gpu: GpuView) -> tuple[Fix, ...]:
+def recover_gpu(gpu: GpuView) -> tuple[Fix, ...]:
     """Return how a GPU that no longer answers usually comes back."""
     return read_gpu_log(gpu), power_cycle(), SUSPECT_HARDWARE
 

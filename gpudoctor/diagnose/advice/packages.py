@@ -8,42 +8,42 @@ from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.findings import DOWNLOAD, Action, Fix, FixKind
 from gpudoctor.snapshot import Distribution, Missing, Python
 
-_UV = {"--force-reinstall": "--reinstall"}
+_UV_OPTIONS = {"--force-reinstall": "--reinstall"}
 """uv's names for options of pip."""
 REINSTALL = ("--force-reinstall", "--no-deps")
 """pip's options that install a release again, and nothing that it requires."""
 VENV = '"$HOME"/training'
 """The environment to create if the distribution manages the packages of its Python (PEP 668)."""
-_INSTALL = "python -m pip install "
+_PIP_INSTALL = "python -m pip install "
 
 
-def interpreter(python: Python | Missing) -> str:
+def quoted_interpreter(python: Python | Missing) -> str:
     """Return the examined interpreter, quoted for the shell."""
     return shell_path(python.executable) if isinstance(python, Python) else "python"
 
 
-def pip(python: Python | Missing, *words: str) -> str:
+def pip_command(python: Python | Missing, *words: str) -> str:
     """Return a command of pip for the examined environment."""
-    return f"{interpreter(python)} -m pip {shlex.join(words)}"
+    return f"{quoted_interpreter(python)} -m pip {shlex.join(words)}"
 
 
-def for_environment(command: str, python: Python | Missing) -> str:
+def command_for_environment(command: str, python: Python | Missing) -> str:
     """Return a command of general advice as the examined environment needs it: its own interpreter in place of `python`, its installer in place of pip."""
-    return " && ".join(_step_for(step, python) for step in command.split(" && ")) if isinstance(python, Python) else command
+    return " && ".join(_adapted_step(step, python) for step in command.split(" && ")) if isinstance(python, Python) else command
 
 
-def _step_for(step: str, python: Python) -> str:
-    if step.startswith(_INSTALL) and "|" not in step:
-        return install_package(python, *shlex.split(step.removeprefix(_INSTALL)))
-    return f"{interpreter(python)} {step.removeprefix('python ')}" if step.startswith("python ") else step
+def _adapted_step(step: str, python: Python) -> str:
+    if step.startswith(_PIP_INSTALL) and "|" not in step:
+        return install_command(python, *shlex.split(step.removeprefix(_PIP_INSTALL)))
+    return f"{quoted_interpreter(python)} {step.removeprefix('python ')}" if step.startswith("python ") else step
 
 
-def uv_pip(python: Python | Missing, verb: str, *words: str) -> str:
+def uv_command(python: Python | Missing, verb: str, *words: str) -> str:
     """Return a command of uv's pip interface for the examined environment."""
-    return f"uv pip {verb} --python {interpreter(python)} {shlex.join(_UV.get(word, word) for word in words)}"
+    return f"uv pip {verb} --python {quoted_interpreter(python)} {shlex.join(_UV_OPTIONS.get(word, word) for word in words)}"
 
 
-def installs_with_uv(python: Python | Missing) -> bool:
+def is_uv_environment(python: Python | Missing) -> bool:
     """Return whether uv created the environment, which has no pip."""
     return isinstance(python, Python) and python.pip is False and python.maker == "uv"
 
@@ -59,24 +59,24 @@ def install_fix(
     action: Action | None = None,
 ) -> Fix:
     """Return the fix that installs `requirements` into the examined environment, after removing `replace`; `options` are pip's."""
-    command = install_package(python, *options, *requirements, replace=replace, index=index)
+    command = install_command(python, *options, *requirements, replace=replace, index=index)
     return Fix(title, command, (DOWNLOAD,), kind=kind, action=action, installs=requirements, removes=replace)
 
 
-def install_package(
+def install_command(
     python: Python | Missing, *requirements: str, replace: tuple[str, ...] = (), index: str = "", extra_index: str = ""
 ) -> str:
     """Return the command that installs `requirements` into the examined environment, after removing `replace`."""
     indexes = (("--index-url", index), ("--extra-index-url", extra_index))
     words = [*requirements, *(word for option in indexes if option[1] for word in option)]
     if isinstance(python, Python) and python.managed is True:
-        return f"{interpreter(python)} -m venv {VENV} && {VENV}/bin/python -m pip install {shlex.join(words)}"
-    steps = [remove_packages(python, *replace)] if replace else []
-    if installs_with_uv(python):
-        return " && ".join((*steps, uv_pip(python, "install", *words)))
+        return f"{quoted_interpreter(python)} -m venv {VENV} && {VENV}/bin/python -m pip install {shlex.join(words)}"
+    steps = [remove_command(python, *replace)] if replace else []
+    if is_uv_environment(python):
+        return " && ".join((*steps, uv_command(python, "install", *words)))
     if isinstance(python, Python) and python.pip is False:
-        steps.insert(0, f"{interpreter(python)} -m ensurepip")
-    return " && ".join((*steps, pip(python, "install", *words)))
+        steps.insert(0, f"{quoted_interpreter(python)} -m ensurepip")
+    return " && ".join((*steps, pip_command(python, "install", *words)))
 
 
 def reinstall_packages(title: str, python: Python | Missing, *installed: Distribution) -> Fix:
@@ -93,6 +93,6 @@ def _is_target_folder(folder: str, python: Python | Missing) -> bool:
     return bool(folder) and not own and not folder.endswith(("/site-packages", "/dist-packages"))
 
 
-def remove_packages(python: Python | Missing, *names: str) -> str:
+def remove_command(python: Python | Missing, *names: str) -> str:
     """Return the command that removes distributions from the examined environment."""
-    return uv_pip(python, "uninstall", *names) if installs_with_uv(python) else pip(python, "uninstall", "-y", *names)
+    return uv_command(python, "uninstall", *names) if is_uv_environment(python) else pip_command(python, "uninstall", "-y", *names)

@@ -13,38 +13,38 @@ from gpudoctor.findings import DOWNLOAD, Action, Fix, FixKind
 from gpudoctor.frameworks import spec_of
 from gpudoctor.snapshot import Distribution, Missing, Packages, Python
 
-_FOLDER = expression(r"cu\d{2,3}|cpu|rocm\d[\d.]*|xpu")
+_INDEX_FOLDER = expression(r"cu\d{2,3}|cpu|rocm\d[\d.]*|xpu")
 """A local version that names a folder of PyTorch's index."""
 
-_FINAL = expression(r"\d+(?:\.\d+)*(?:\.post\d+)?")
+_FINAL_RELEASE = expression(r"\d+(?:\.\d+)*(?:\.post\d+)?")
 
 
-def complete(framework: FrameworkView) -> Fix:
+def install_dependencies(framework: FrameworkView) -> Fix:
     """Return the fix that installs the packages which the installed release requires and which are missing or of other versions."""
     title = f"Install the packages that {framework.spec.title} {framework.release}".rstrip() + " requires"
-    return _again(framework, title, (), Action.INSTALL_PACKAGE)
+    return _install_same_release(framework, title, (), Action.INSTALL_PACKAGE)
 
 
-def reinstall(framework: FrameworkView, *, kind: FixKind = FixKind.FIX) -> Fix:
+def reinstall_framework(framework: FrameworkView, *, kind: FixKind = FixKind.FIX) -> Fix:
     """Return the fix that installs the same build of a framework again, with its dependencies."""
-    fix = _again(framework, f"Reinstall {framework.spec.title} and its dependencies", ("--force-reinstall",), None)
+    fix = _install_same_release(framework, f"Reinstall {framework.spec.title} and its dependencies", ("--force-reinstall",), None)
     return msgspec.structs.replace(fix, kind=kind)
 
 
-def _again(framework: FrameworkView, title: str, options: tuple[str, ...], action: Action | None) -> Fix:
+def _install_same_release(framework: FrameworkView, title: str, options: tuple[str, ...], action: Action | None) -> Fix:
     python = framework.machine.observed.python
     if framework.debian_package:
         return Fix(title, f"sudo apt-get install --reinstall {framework.debian_package}", (DOWNLOAD,), action=action)
     if installed_by_conda(framework.machine, framework.name):
-        return Fix(title, _by_conda(framework, options), (DOWNLOAD,), action=action)
-    found = _build(framework)
+        return Fix(title, _conda_command(framework, options), (DOWNLOAD,), action=action)
+    found = _pin_and_index(framework)
     if found is None:
         return Fix(f"{title}, from where its build came.", needs=(DOWNLOAD,), action=action)
     pin, index = found
     return install_fix(title, python, pin, options=options, index=index, action=action)
 
 
-def _by_conda(framework: FrameworkView, options: tuple[str, ...]) -> str:
+def _conda_command(framework: FrameworkView, options: tuple[str, ...]) -> str:
     """Return the command that installs the same release with conda."""
     packages, python = framework.machine.observed.packages, framework.machine.observed.python
     stems = packages.conda if isinstance(packages, Packages) and isinstance(packages.conda, tuple) else ()
@@ -54,7 +54,7 @@ def _by_conda(framework: FrameworkView, options: tuple[str, ...]) -> str:
     return " ".join(("conda install", *prefix, *options, *pins))
 
 
-def _build(framework: FrameworkView) -> tuple[str, str] | None:
+def _pin_and_index(framework: FrameworkView) -> tuple[str, str] | None:
     """Return the pin of the installed build and the index that has it, "" for the default one; of a build that no index has, its release's.
 
     None for a pre-release, which no index keeps.
@@ -64,14 +64,14 @@ def _build(framework: FrameworkView) -> tuple[str, str] | None:
         return None
     if not framework.release:
         return name, ""
-    if not tag or _on_default_index(framework, tag):
+    if not tag or _is_on_default_index(framework, tag):
         return f"{name}=={framework.release}", ""
-    if framework.spec.wheel_index and _FOLDER.fullmatch(tag):
+    if framework.spec.wheel_index and _INDEX_FOLDER.fullmatch(tag):
         return f"{name}=={framework.release}+{tag}", f"{framework.spec.wheel_index}/{tag}"
-    return (f"{name}=={framework.release}", "") if _FINAL.fullmatch(framework.release) else None
+    return (f"{name}=={framework.release}", "") if _FINAL_RELEASE.fullmatch(framework.release) else None
 
 
-def _on_default_index(framework: FrameworkView, tag: str) -> bool:
+def _is_on_default_index(framework: FrameworkView, tag: str) -> bool:
     """Return whether the default index has exactly this build."""
     stack = framework.environment.stack_or_missing
     row = None if isinstance(stack, Missing) else stack.row(Distribution(framework.name, framework.release, ""))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 
-from gpudoctor.derive.libraries import PATH
+from gpudoctor.derive.libraries import LIBRARY_PATH
 
 
 def shell_path(path: str) -> str:
@@ -18,22 +18,22 @@ def shell_path(path: str) -> str:
     return "/".join('"$USER"' if part == "~" else shlex.quote(part) if part else "" for part in parts)
 
 
-def put_first(*folders: str) -> str:
+def prepend_library_path(*folders: str) -> str:
     """Return the command that puts folders first in LD_LIBRARY_PATH."""
-    return f'export {PATH}={_listed(folders)}"${{{PATH}:+:${PATH}}}"'
+    return f'export {LIBRARY_PATH}={_joined_path(folders)}"${{{LIBRARY_PATH}:+:${LIBRARY_PATH}}}"'
 
 
-def keep_only(folders: Iterable[str]) -> str:
+def set_library_path(folders: Iterable[str]) -> str:
     """Return the command that leaves only these folders in LD_LIBRARY_PATH."""
-    left = _listed(folders)
-    return f"export {PATH}={left}" if left else f"unset {PATH}"
+    left = _joined_path(folders)
+    return f"export {LIBRARY_PATH}={left}" if left else f"unset {LIBRARY_PATH}"
 
 
-def _listed(folders: Iterable[str]) -> str:
+def _joined_path(folders: Iterable[str]) -> str:
     return ":".join(map(shell_path, folders))
 
 
-def set_library_aside(path: str) -> str:
+def hide_library(path: str) -> str:
     """Return the command that hides a library from the loader.
 
     ldconfig reads every file named lib*.so* and links its soname to it (ldconfig(8)), so another ending would not hide it.
@@ -42,7 +42,7 @@ def set_library_aside(path: str) -> str:
     return f"sudo mv {shell_path(path)} {shell_path(f'{folder}/disabled-{name}')} && sudo ldconfig"
 
 
-def remove_libraries(paths: Iterable[str]) -> str:
+def removal_command(paths: Iterable[str]) -> str:
     """Return the command that removes libraries with all their versions, because ldconfig links the soname to any that is left."""
     stems = dict.fromkeys(path[: path.rindex(".so")] for path in paths)
     return f"sudo rm {' '.join(f'{shell_path(stem)}.so*' for stem in stems)} && sudo ldconfig"

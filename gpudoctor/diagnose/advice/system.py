@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from gpudoctor.derive import GpuView, MachineView, Site
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.findings import DOWNLOAD, REBOOT, ROOT, Action, Fix, FixKind
-from gpudoctor.findings.naming import agree
+from gpudoctor.findings.wording import singular_or_plural
 from gpudoctor.snapshot import GpuProcess, Missing, Python
 
-FIND_GPU_USERS = Fix("Find the processes that have the GPU open", "sudo fuser -v /dev/nvidia*", kind=FixKind.CHECK)
+LIST_GPU_USERS = Fix("Find the processes that have the GPU open", "sudo fuser -v /dev/nvidia*", kind=FixKind.CHECK)
 WITHOUT_COMPILE = Fix("Run without torch.compile", "export TORCHDYNAMO_DISABLE=1", kind=FixKind.INSTEAD)
 DISABLE_P2P = Fix("Disable NCCL peer-to-peer transfers until the cause is fixed", "export NCCL_P2P_DISABLE=1")
 USE_WSL = Fix(
@@ -19,22 +19,22 @@ USE_WSL = Fix(
 )
 
 
-def for_administrator(title: str) -> Fix:
+def ask_administrator(title: str) -> Fix:
     """Return the fix that only an administrator of the host can carry out."""
     return Fix(title, action=Action.CONTACT_ADMINISTRATOR)
 
 
-RESTART_CONTAINER = for_administrator(
+RESTART_CONTAINER = ask_administrator(
     "Create the device files on the host (`sudo nvidia-smi; sudo nvidia-modprobe -u -c 0`), then restart the container with its GPUs."
 )
 
 
-def command_for(site: Site, commands: Mapping[str, str]) -> str:
+def distribution_command(site: Site, commands: Mapping[str, str]) -> str:
     """Return the command for this distribution, or for one it is like; empty where none is known."""
     return next((commands[name] for name in site.distribution if name in commands), "")
 
 
-def unset(name: str, machine: MachineView, where: str = "the profile, image or job script that sets it") -> Fix:
+def unset_variable(name: str, machine: MachineView, where: str = "the profile, image or job script that sets it") -> Fix:
     """Return the fix that unsets a variable."""
     return unset_at_start(name, machine) or Fix(f"Unset {name}, here and in {where}", f"unset {name}")
 
@@ -55,7 +55,7 @@ def set_variable(name: str, value: str, title: str) -> Fix:
     return Fix(title, f"export {name}={value}")
 
 
-def names_of(processes: Iterable[GpuProcess]) -> str:
+def process_names(processes: Iterable[GpuProcess]) -> str:
     """Return processes by name and pid, separated by commas; empty where there are none."""
     return ", ".join(process.label for process in processes)
 
@@ -65,15 +65,15 @@ def end_processes(processes: Iterable[GpuProcess], site: Site) -> Fix | None:
     found = [process for process in processes if process.pid > 0]
     if not found:
         return None
-    names = names_of(found)
+    names = process_names(found)
     if site.container:  # NVML reports pids of the host
-        return Fix(f"End {names} on the host, if {_it(found)} no longer needed.", needs=(ROOT,), action=Action.FREE_GPU)
+        return Fix(f"End {names} on the host, if {_they_are(found)} no longer needed.", needs=(ROOT,), action=Action.FREE_GPU)
     pids = " ".join(str(process.pid) for process in found)
-    return Fix(f"End {names}, if {_it(found)} no longer needed", f"sudo kill {pids}", action=Action.FREE_GPU)
+    return Fix(f"End {names}, if {_they_are(found)} no longer needed", f"sudo kill {pids}", action=Action.FREE_GPU)
 
 
-def _it(processes: list[GpuProcess]) -> str:
-    return agree(len(processes), "it is", "they are")
+def _they_are(processes: list[GpuProcess]) -> str:
+    return singular_or_plural(len(processes), "it is", "they are")
 
 
 def read_log(pattern: str = "NVRM|Xid", title: str = "Read the driver's messages in the kernel log") -> Fix:
@@ -99,7 +99,7 @@ def read_page(cause: str) -> Fix:
 def set_default_mode(gpu: GpuView) -> Fix:
     """Return the fix that sets the GPU's compute mode to DEFAULT."""
     if gpu.machine.site.container:
-        return for_administrator("On the host, set the GPU's compute mode to DEFAULT.")
+        return ask_administrator("On the host, set the GPU's compute mode to DEFAULT.")
     return Fix(
         "Set the GPU's compute mode to DEFAULT, so any number of programs can use it", f"sudo nvidia-smi -i {gpu.selector} -c DEFAULT"
     )

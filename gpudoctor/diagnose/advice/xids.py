@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-ACTIONS = {
+ACTION_TEXTS = {
     "CHECK_MECHANICALS": "check the GPU's seating and power cables",
     "CONTACT_SUPPORT": "contact the vendor's support",
     "IGNORE": "none",
@@ -20,6 +20,6 @@ ACTIONS = {
 """From the legend of NVIDIA's Xid catalogue: https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html"""
 
 
-def in_words(action: str) -> str:
+def action_text(action: str) -> str:
     """Return an action of the catalogue in words; the catalogue's own word if it is not known."""
-    return ACTIONS.get(action, action)
+    return ACTION_TEXTS.get(action, action)

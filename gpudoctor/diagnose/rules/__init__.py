@@ -217,7 +217,7 @@ FAMILIES: dict[str, dict[str, tuple[str, ...]]] = {
 - requirements: something that --require names
 """
 
-SPECIAL = frozenset((
+SPECIAL_NEEDS = frozenset((
     "gpus", "cuda_build", "rocm_build", "wsl", "wsl1", "jetson", "macos", "windows", "in_container", "containers", "nvlink_fabric",
     "visible_devices", "conda", "planned", "text", "requirements", "smoke", "allocation",
 ))  # fmt: skip
@@ -228,24 +228,24 @@ FAMILY_OF: dict[str, str] = {name.replace("_", "-"): family for family, names in
 
 
 @cache
-def _load(family: str, name: str) -> Rule:
+def _load_rule(family: str, name: str) -> Rule:
     rule: Rule = getattr(import_module(f"{__name__}.{family}.{name}"), name)
     return rule
 
 
-def without(lacking: frozenset[str], named: Collection[str] = ()) -> tuple[Rule, ...]:
+def rules_without(lacking: frozenset[str], named: Collection[str] = ()) -> tuple[Rule, ...]:
     """Return every rule but those that need something of what is lacking and are not named; these are not loaded."""
     return tuple(
-        _load(family, module)
+        _load_rule(family, module)
         for family, rules in FAMILIES.items()
         for module, needs in rules.items()
         if lacking.isdisjoint(needs) or module.replace("_", "-") in named
     )
 
 
-def named(names: Collection[str]) -> tuple[Rule, ...]:
+def rules_with_names(names: Collection[str]) -> tuple[Rule, ...]:
     """Return the rules of these names."""
-    return tuple(_load(family, module) for family, rules in FAMILIES.items() for module in rules if module.replace("_", "-") in names)
+    return tuple(_load_rule(family, module) for family, rules in FAMILIES.items() for module in rules if module.replace("_", "-") in names)
 
 
 if TYPE_CHECKING:
@@ -257,5 +257,5 @@ def __getattr__(name: str) -> tuple[Rule, ...]:
     """Load every rule when RULES is first asked for."""
     if name != "RULES":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    every = globals()["RULES"] = without(frozenset())
+    every = globals()["RULES"] = rules_without(frozenset())
     return every

@@ -55,9 +55,9 @@ from gpudoctor.read.readers import (
     windows_build,
     xformers,
 )
-from gpudoctor.read.readers.reader import Form, Reader
+from gpudoctor.read.readers.reader import Reader, StatementForm
 
-__all__ = ["READERS", "Form", "Reader"]
+__all__ = ["READERS", "Reader", "StatementForm"]
 
 READERS: tuple[Reader, ...] = (
     collect_env.READER,

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from gpudoctor.read.readers.reader import RELEASE, VERSION, Form, Reader
-from gpudoctor.read.statements import Rank
+from gpudoctor.read.readers.reader import RELEASE_FORM, VERSION_FORM, Reader, StatementForm
+from gpudoctor.read.statements import Directness
 
 READER = Reader(
     "bitsandbytes",
     forms=(
-        Form("package:bitsandbytes", rf"^=+ bitsandbytes v{RELEASE} =+$"),
-        Form("package:torch", rf"^PyTorch: {RELEASE}$"),
-        Form("torch cuda", r"^\s{1,4}CUDA: (?P<value>\d+\.\d+)$"),
-        Form("torch rocm", r"^\s{1,4}HIP: (?P<value>\d[\w.-]{2,40})$"),
-        Form("torch cudnn", r"^\s{1,4}cuDNN: (?P<value>\d+\.\d+(?:\.\d+)?)$"),
-        Form("torch cuda", r"cuda_version_tuple=\((?P<value>\d{1,2}, \d{1,2})\)"),
-        Form("capability", r"highest_compute_capability=\((?P<value>\d{1,2}, \d{1,2})\)", Rank.LOG),
-        Form("capability", rf"(?i)highest compute capability(?: among GPUs detected)?: {VERSION}", Rank.LOG),
-        Form("kernel platform", r"^Platform: (?P<value>(?:Linux|Windows|macOS)-\S{3,160})$"),
-        Form("python", r"^Python: (?P<value>\d+\.\d+\.\d+)$"),
-        Form("package", rf"^  (?P<name>accelerate|diffusers|numpy|peft|safetensors|transformers|triton|trl): {RELEASE}$", Rank.LISTING),
+        StatementForm("package:bitsandbytes", rf"^=+ bitsandbytes v{RELEASE_FORM} =+$"),
+        StatementForm("package:torch", rf"^PyTorch: {RELEASE_FORM}$"),
+        StatementForm("torch cuda", r"^\s{1,4}CUDA: (?P<value>\d+\.\d+)$"),
+        StatementForm("torch rocm", r"^\s{1,4}HIP: (?P<value>\d[\w.-]{2,40})$"),
+        StatementForm("torch cudnn", r"^\s{1,4}cuDNN: (?P<value>\d+\.\d+(?:\.\d+)?)$"),
+        StatementForm("torch cuda", r"cuda_version_tuple=\((?P<value>\d{1,2}, \d{1,2})\)"),
+        StatementForm("capability", r"highest_compute_capability=\((?P<value>\d{1,2}, \d{1,2})\)", Directness.LOG),
+        StatementForm("capability", rf"(?i)highest compute capability(?: among GPUs detected)?: {VERSION_FORM}", Directness.LOG),
+        StatementForm("kernel platform", r"^Platform: (?P<value>(?:Linux|Windows|macOS)-\S{3,160})$"),
+        StatementForm("python", r"^Python: (?P<value>\d+\.\d+\.\d+)$"),
+        StatementForm(
+            "package",
+            rf"^  (?P<name>accelerate|diffusers|numpy|peft|safetensors|transformers|triton|trl): {RELEASE_FORM}$",
+            Directness.LISTING,
+        ),
     ),
 )

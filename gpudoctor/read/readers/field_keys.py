@@ -6,21 +6,21 @@ from typing import NamedTuple
 
 from gpudoctor.expressions import expression
 from gpudoctor.frameworks import CATALOGUE, MISTAKEN
-from gpudoctor.read.readers.reader import INTEL_GPU
+from gpudoctor.read.readers.reader import INTEL_GPU_FORM
 
 SYSTEMS = (
     r"(?:64[- ]?bit )?(?:microsoft |gnu/|apple |m[1-5] (?:pro |max |ultra )?){0,2}(?:windows|win ?(?:7|8|10|11)\b|wsl|linux|x?k?ubuntu|debian|mac|os ?x\b|darwin|centos|rhel|red ?hat|fedora|arch\b"
     r"|manjaro|open ?suse|suse|sles|rocky|alma|alpine|amazon linux|oracle linux|nixos|gentoo|pop!?_?os|linux ?mint|mint\b|kali|endeavouros|cachyos|jetpack|jetson|l4t)"
 )
-_CARD = r"geforce|rtx|gtx|tesla|quadro|titan|jetson|orin|xavier|nvidia|\b(?:a100|a800|a10g?|a16|a30|a40|a2|b100|b200|b300|gb\d{2,3}|h100|h200|h800|h20|gh200|l4|l20|l40s?|t4|v100|p100|p40|p4|k80|m60)\b"
-_GPU = (
+_CARD_NAMES = r"geforce|rtx|gtx|tesla|quadro|titan|jetson|orin|xavier|nvidia|\b(?:a100|a800|a10g?|a16|a30|a40|a2|b100|b200|b300|gb\d{2,3}|h100|h200|h800|h20|gh200|l4|l20|l40s?|t4|v100|p100|p40|p4|k80|m60)\b"
+_GPU_KEYS = (
     r"(?:nvidia |my |your )?(?:gpus?|graphics? cards?|video cards?|graphics|accelerators?|device|card|hardware)"
     r"(?:(?: and|,)? (?:model|models|name|type|info|memory|card|used|configuration|vram)){0,4}"
 )
-_CUDA = r"(?:cuda(?:[ -]?toolkit)?|toolkit|version|release|v|:| |[-_](?=\d)){0,5}"
+_CUDA_KEYS = r"(?:cuda(?:[ -]?toolkit)?|toolkit|version|release|v|:| |[-_](?=\d)){0,5}"
 
 
-class Field(NamedTuple):
+class FieldKey(NamedTuple):
     """One kind of field: how people name it, and its answers."""
 
     what: str
@@ -33,60 +33,60 @@ class Field(NamedTuple):
     """Whether a second number of that form in the answer makes it a comparison, which states nothing."""
 
 
-FIELDS = (
-    Field(
+FIELD_KEYS = (
+    FieldKey(
         "os",
         r"(?:host |guest |base |linux |my |wsl )?(?:os|operating system|platform|system|distro|distribution|environment)"
         r"(?:[ /](?:platform and distribution|platform|and|version|name|type|info|details|distribution|os)){0,3}",
         rf"(?:(?:edition|name|os|system)[: ]{{1,3}})?({SYSTEMS}.{{0,80}})",
     ),
-    Field(
+    FieldKey(
         "python",
         r"python(?: interpreter)?(?: versions?| ver)?|version of python",
         r"(?:c?python|version|v|:| ){0,3}([23]\.\d{1,2}(?:\.\d{1,2})?)\b",
     ),
-    Field(
+    FieldKey(
         "cuda served",
         r"cuda (?:driver|umd)(?: api)?(?: version)?|cuda version (?:driver|nvidia-smi|smi|from nvidia-smi)|nvidia-smi cuda(?: version)?",
         r"(?:version|v|:| ){0,3}(\d{1,2}\.\d{1,2})\b(?!\.)",
     ),
-    Field(
+    FieldKey(
         "driver",
         r"(?:latest |installed )?(?:nvidia[ -]|gpu |graphics |geforce |display |video |cuda |card ){0,3}drivers?(?: versions?)?|nvidia-(?:driver|smi)(?: version)?",
         r"(?:nvidia|geforce|game ready|studio|drivers?|version|v|:| |-){0,5}(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b",
         alone=True,
     ),
-    Field(
+    FieldKey(
         "toolkit",
         r"(?:(?:installed )?version of )?(?:nvidia )?cuda(?:(?: ?[/,&+] ?| and | )cudnn)?(?: ?toolkit| sdk| runtime)?(?: versions?| ver)?(?: used| installed)?|cudatoolkit",
-        rf"{_CUDA}(\d{{1,2}}\.\d)(?:\.\d{{1,4}})?(?![^\n]{{0,80}}(?:smi|driver))",
+        rf"{_CUDA_KEYS}(\d{{1,2}}\.\d)(?:\.\d{{1,4}})?(?![^\n]{{0,80}}(?:smi|driver))",
     ),
-    Field(
+    FieldKey(
         "cudnn",
         r"(?:(?:installed )?version of )?(?:nvidia )?(?:cuda(?: ?[/,&+] ?| and | ))?cudnn(?: library)?(?: versions?| ver)?",
         r"(?:cudnn|version|v|=|:| ){0,4}([5-9]\.\d{1,2}(?:\.\d{1,3})?)\b"
         r"|[^\n]{0,60}?(?:cudnn\W{0,12}|\d ?[/,&+] ?v?)([5-9]\.\d{1,2}(?:\.\d{1,3})?)\b",
     ),
-    Field(
+    FieldKey(
         "gpu",
-        _GPU,
-        rf"(?:\d{{1,2}} ?[x\u00d7*] ?|x\d )?((?:(?:asus|evga|gigabyte|msi|zotac|laptop|nvidia's) )?(?:{_CARD}|\d{{3,4}} ?(?:rtx|gtx|ti|super)\b|(?:[2-5]0[5-9]0|10[5-8]0|16[56]0)\b)[^\n,;|(+]{{0,60}})",
+        _GPU_KEYS,
+        rf"(?:\d{{1,2}} ?[x\u00d7*] ?|x\d )?((?:(?:asus|evga|gigabyte|msi|zotac|laptop|nvidia's) )?(?:{_CARD_NAMES}|\d{{3,4}} ?(?:rtx|gtx|ti|super)\b|(?:[2-5]0[5-9]0|10[5-8]0|16[56]0)\b)[^\n,;|(+]{{0,60}})",
     ),
-    Field(
+    FieldKey(
         "other gpu",
-        _GPU,
-        rf"((?:amd |ati )?radeon\b|(?:amd )?rx ?[5-9]\d{{2,3}}\b|amd (?:gpu|graphics|instinct|firepro)\b|{INTEL_GPU})(?![^\n]*(?:{_CARD}))",
+        _GPU_KEYS,
+        rf"((?:amd |ati )?radeon\b|(?:amd )?rx ?[5-9]\d{{2,3}}\b|amd (?:gpu|graphics|instinct|firepro)\b|{INTEL_GPU_FORM})(?![^\n]*(?:{_CARD_NAMES}))",
     ),
-    Field("kernel", r"(?:linux )?kernel(?: version| release)?|uname -r", r"(?:linux |version )?(\d\.\d{1,2}\.\d[\w.+-]{0,60})"),
-    Field("architecture", r"(?:cpu |system )?arch(?:itecture)?|uname -[mpi]|machine", r"(x86[_-]64|amd64|aarch64|arm64)\b"),
-    Field("libc", r"g?libc(?: version)?", r"(?:glibc|gnu|:|-| ){0,3}(2\.\d{1,2})\b"),
-    Field("jetpack", r"jetpack(?: version| sdk| release)?|nvidia jetpack", r"(?:jetpack|version|v|:| ){0,3}(\d\.\d(?:\.\d)?)\b"),
-    Field(
+    FieldKey("kernel", r"(?:linux )?kernel(?: version| release)?|uname -r", r"(?:linux |version )?(\d\.\d{1,2}\.\d[\w.+-]{0,60})"),
+    FieldKey("architecture", r"(?:cpu |system )?arch(?:itecture)?|uname -[mpi]|machine", r"(x86[_-]64|amd64|aarch64|arm64)\b"),
+    FieldKey("libc", r"g?libc(?: version)?", r"(?:glibc|gnu|:|-| ){0,3}(2\.\d{1,2})\b"),
+    FieldKey("jetpack", r"jetpack(?: version| sdk| release)?|nvidia jetpack", r"(?:jetpack|version|v|:| ){0,3}(\d\.\d(?:\.\d)?)\b"),
+    FieldKey(
         "tegra",
         r"l4t(?: version| release)?|jetson linux(?: version| release)?",
         r"(?:l4t|jetson linux|r|:| ){0,3}(\d{2}\.\d{1,2}(?:\.\d)?)\b",
     ),
-    Field(
+    FieldKey(
         "package",
         r"(?P<package>torch|pytorch|tensor ?flow(?:-gpu|-cpu)?|tf|jax|jaxlib)(?: (?:version|release|build))?",
         # "v2.4.1-0-g85c8b2a817f 2.4.1" is how tf.version.GIT_VERSION and VERSION are pasted together
@@ -158,5 +158,5 @@ FIRST_WORDS = frozenset(
     ]
 )
 """Words that the names of fields begin with: few lines need a closer look."""
-NAMES = tuple(expression(field.name) for field in FIELDS)
-ANSWERS = tuple(expression(field.answer) for field in FIELDS)
+FIELD_NAME_FORMS = tuple(expression(field.name) for field in FIELD_KEYS)
+FIELD_ANSWER_FORMS = tuple(expression(field.answer) for field in FIELD_KEYS)

@@ -5,7 +5,7 @@ A label is written as in XML, in lower case: "FB Memory Usage" is fb_memory_usag
 
 from __future__ import annotations
 
-FACTS = {
+GPU_LABELS = {
     "product_name": "gpu",
     "gpu_uuid": "uuid",
     "uuid": "uuid",
@@ -89,18 +89,18 @@ FACTS = {
 }
 """The keys of the facts, by label, or by section and label where only both tell."""
 
-MACHINE = {
+MACHINE_LABELS = {
     "driver_version": "driver",
     "kmd_version": "driver",
     "cuda_version": "cuda served",
     "cuda_umd_version": "cuda served",
 }
 """The keys of the facts about no particular GPU."""
-UNCORRECTED = ("double_bit", "sram_uncorrectable", "dram_uncorrectable", "sram_uncorrectable_parity", "sram_uncorrectable_secded")
+UNCORRECTED_LABELS = ("double_bit", "sram_uncorrectable", "dram_uncorrectable", "sram_uncorrectable_parity", "sram_uncorrectable_secded")
 """Counters whose sum is a GPU's uncorrected errors; of the section Double Bit, the total."""
-REASONS = ("clocks_throttle_reasons", "clocks_event_reasons")
+CLOCK_REASON_LABELS = ("clocks_throttle_reasons", "clocks_event_reasons")
 """The section of the clock's reasons. In XML its name in the singular begins each label."""
-PROCESS = {
+PROCESS_LABELS = {
     "process_id": "pid",
     "pid": "pid",
     "type": "type",
@@ -109,5 +109,5 @@ PROCESS = {
     "used_gpu_memory": "memory",
     "used_memory": "memory",
 }
-INSTANCE = {"index": "place", "gpu_instance_id": "gi", "compute_instance_id": "ci", "used": "used", "total": "total"}
+INSTANCE_LABELS = {"index": "place", "gpu_instance_id": "gi", "compute_instance_id": "ci", "used": "used", "total": "total"}
 """Parts of what is stated of a process and of a MIG instance, in the order in which nvidia-smi prints them but for used and total."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpudoctor.read.readers.reader import Reader
-from gpudoctor.read.statements import Line, Rank, Statement
+from gpudoctor.read.statements import Directness, Line, Statement
 
-MONITOR = "nvidia-smi dmon"
-_FACTS = {
+MONITOR_READER = "nvidia-smi dmon"
+_FACT_BY_COLUMN = {
     "pwr": ("power", "W"),
     "temp": ("temperature", "C"),
     "gtemp": ("temperature", "C"),
@@ -17,29 +17,29 @@ _FACTS = {
     "dbecc": ("ecc", ""),
 }
 """The fact that a column of dmon states and its unit, by the names of `nvidia-smi dmon -h` in releases 352 to 580."""
-_BEFORE = frozenset({"#", "#date", "time"})
+_DATE_COLUMNS = frozenset({"#", "#date", "time"})
 """What a header has before the first column: `-o DT` adds the date and the time."""
-_KNOWN = frozenset({"pid", "pwr", "sm", "fb"})
-_NONE = "-"
+_KNOWN_COLUMNS = frozenset({"pid", "pwr", "sm", "fb"})
+_NO_VALUE = "-"
 """What stands in a column that the GPU does not support, and for a GPU without a process."""
 
 
-def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
+def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
     """Yield what the samples state. A table ends with the first line that has fewer columns than its header."""
     columns: list[str] = []
     for line in lines:
         words = line.text.split()
         if line.text.lstrip().startswith("#"):
-            names = [word for word in map(str.lower, words) if word not in _BEFORE]
-            columns = names if names[:1] == ["gpu"] and _KNOWN.intersection(names) else columns
+            names = [word for word in map(str.lower, words) if word not in _DATE_COLUMNS]
+            columns = names if names[:1] == ["gpu"] and _KNOWN_COLUMNS.intersection(names) else columns
         elif columns:
-            sample = _sample(columns, words)
+            sample = _sample_values(columns, words)
             columns = columns if sample else []
-            for what, value in (_process if {"pid", "command"}.issubset(columns) else _gpu)(sample):
-                yield Statement(what, value, MONITOR, line.number, Rank.TOOL)
+            for what, value in (_process_facts if {"pid", "command"}.issubset(columns) else _gpu_facts)(sample):
+                yield Statement(what, value, MONITOR_READER, line.number, Directness.TOOL)
 
 
-def _sample(columns: Sequence[str], words: Sequence[str]) -> dict[str, str]:
+def _sample_values(columns: Sequence[str], words: Sequence[str]) -> dict[str, str]:
     """Return the values of a sample by column; empty for a line that is none. Dates stand before it, and the last column of pmon holds a command with spaces."""
     first = next((place for place, word in enumerate(words[:3]) if word.isdecimal() and len(word) < 3), None)
     values = [] if first is None else list(words[first:])
@@ -49,22 +49,22 @@ def _sample(columns: Sequence[str], words: Sequence[str]) -> dict[str, str]:
     return dict(zip(columns, [*values[:last], " ".join(values[last:])], strict=True))
 
 
-def _gpu(sample: dict[str, str]) -> Iterator[tuple[str, str]]:
-    for column, (what, unit) in _FACTS.items():
-        if sample.get(column, _NONE) != _NONE:
+def _gpu_facts(sample: dict[str, str]) -> Iterator[tuple[str, str]]:
+    for column, (what, unit) in _FACT_BY_COLUMN.items():
+        if sample.get(column, _NO_VALUE) != _NO_VALUE:
             yield f"{what}:{sample['gpu']}", f"{sample[column]} {unit}".strip()
     if sample.get("tviol") == "1":
         yield f"clock reason:{sample['gpu']}/sw_thermal_slowdown", "Active"
 
 
-def _process(sample: dict[str, str]) -> Iterator[tuple[str, str]]:
+def _process_facts(sample: dict[str, str]) -> Iterator[tuple[str, str]]:
     if not sample:
         return
-    gpu, memory = sample["gpu"], sample.get("fb", _NONE)
+    gpu, memory = sample["gpu"], sample.get("fb", _NO_VALUE)
     yield f"processes:{gpu}", "complete"
     if sample["pid"].isdecimal():
-        size = "N/A" if memory == _NONE else f"{memory}MiB"
+        size = "N/A" if memory == _NO_VALUE else f"{memory}MiB"
         yield f"process:{gpu}/{sample['pid']}", f"{sample.get('type', 'C')} {size} {sample['command']}"
 
 
-READER = Reader(MONITOR, blocks=_blocks, cues=("#",))
+READER = Reader(MONITOR_READER, blocks=_statements, cues=("#",))

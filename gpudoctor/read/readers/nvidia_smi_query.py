@@ -9,13 +9,20 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 
 from gpudoctor.expressions import expression
-from gpudoctor.read.readers.nvidia_smi_labels import FACTS, INSTANCE, MACHINE, PROCESS, REASONS, UNCORRECTED
+from gpudoctor.read.readers.nvidia_smi_labels import (
+    CLOCK_REASON_LABELS,
+    GPU_LABELS,
+    INSTANCE_LABELS,
+    MACHINE_LABELS,
+    PROCESS_LABELS,
+    UNCORRECTED_LABELS,
+)
 from gpudoctor.read.readers.reader import Reader
-from gpudoctor.read.statements import Line, Rank, Statement
+from gpudoctor.read.statements import Directness, Line, Statement
 from gpudoctor.snapshot import normalise_address
 
-QUERY = "nvidia-smi -q"
-_SIGNS = (
+QUERY_READER = "nvidia-smi -q"
+_QUERY_CUES = (
     *(
         "nvsmi log",
         "attached gpus",
@@ -58,57 +65,66 @@ _SIGNS = (
     ),
 )
 """Of an output or an excerpt, in lower case."""
-UNKNOWN = "any"
+UNKNOWN_GPU = "any"
 """Stands for the number of a GPU that an excerpt does not name."""
-_ONE = expression(r"nvidia-smi\b[^|]{0,60}?(?: -i| --id[= ]) ?(?P<gpu>\d{1,3})\b")
-_ALONE = ("compute_mode", "gpu_current_temp", "gpu_shutdown_temp", "gpu_slowdown_temp", "gpu_recovery_action", "performance_state")
+_SINGLE_GPU_COMMAND = expression(r"nvidia-smi\b[^|]{0,60}?(?: -i| --id[= ]) ?(?P<gpu>\d{1,3})\b")
+_STANDALONE_LABELS = (
+    "compute_mode",
+    "gpu_current_temp",
+    "gpu_shutdown_temp",
+    "gpu_slowdown_temp",
+    "gpu_recovery_action",
+    "performance_state",
+)
 """Labels that state a fact of a GPU even in an excerpt without headings."""
-_HEADINGS = {
+_HEADING_BY_LABEL = {
     "enforced_power_limit": "power_readings",
     "current_power_limit": "gpu_power_readings",
     "default_power_limit": "power_readings",
-    **dict.fromkeys(("sw_power_cap", "hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown"), REASONS[0]),
+    **dict.fromkeys(
+        ("sw_power_cap", "hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown"), CLOCK_REASON_LABELS[0]
+    ),
 }
 """The heading above a label, which an excerpt may leave out. Driver branches name it differently, with the same last word: readings, reasons."""
-_GPU = expression(r"^\s*(?:GPU\s+|<gpu id=\")(?P<address>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)(?:\">)?\s*$")
-_LABEL = expression(r"^\s*(?P<label>v?[A-Z][\w .()/-]{0,60}?)(?:\s*:(?:\s+(?P<value>\S.{0,300})|$)|\s*$)")
-_ELEMENT = expression(r"<(?P<label>/?[a-zA-Z_]\w{1,60})>(?:(?P<value>[^<]{1,300})</\w{1,60}>)?")
-_WORDS = expression(r"[A-Za-z0-9]+")
+_GPU_HEADING = expression(r"^\s*(?:GPU\s+|<gpu id=\")(?P<address>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)(?:\">)?\s*$")
+_LABEL_LINE = expression(r"^\s*(?P<label>v?[A-Z][\w .()/-]{0,60}?)(?:\s*:(?:\s+(?P<value>\S.{0,300})|$)|\s*$)")
+_XML_ELEMENT = expression(r"<(?P<label>/?[a-zA-Z_]\w{1,60})>(?:(?P<value>[^<]{1,300})</\w{1,60}>)?")
+_WORD_FORM = expression(r"[A-Za-z0-9]+")
 _INSTANCE_PARTS: tuple[str, ...] = ("gi", "ci", "used", "total")
 _PROCESS_PARTS: tuple[str, ...] = ("type", "memory", "name")
 _LAST_PARTS = ("used", "total", "memory")
-_SECTIONS = {key.partition("/")[0] for key in FACTS if "/" in key} | set(REASONS)
-_FOREIGN = 6
+_KNOWN_SECTIONS = {key.partition("/")[0] for key in GPU_LABELS if "/" in key} | set(CLOCK_REASON_LABELS)
+_MAX_FOREIGN_LINES = 6
 """Lines in a row without a label, after which the output has ended."""
 
 
-def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
-    output = _Output()
+def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
+    output = _QueryOutput()
     for line in lines:
         for what, value in output.stated(line.text):
-            yield Statement(what, value, QUERY, line.number, Rank.TOOL)
+            yield Statement(what, value, QUERY_READER, line.number, Directness.TOOL)
 
 
-def _labels(text: str) -> Iterator[tuple[str, str]]:
+def _labels_of_line(text: str) -> Iterator[tuple[str, str]]:
     """Yield the labels of a line with their values; "" for a heading."""
     begins = text.lstrip()[:1]
     if begins == "<":
         html = import_module("html")  # its table of entities takes 2 ms, and little output is XML
-        for element in _ELEMENT.finditer(text):
+        for element in _XML_ELEMENT.finditer(text):
             yield element["label"].lower(), html.unescape(element["value"] or "").strip()
     elif begins == "v" or begins.isupper():
-        found = _LABEL.match(text)
+        found = _LABEL_LINE.match(text)
         if found is not None:
-            yield "_".join(_WORDS.findall(found["label"])).lower(), (found["value"] or "").strip()
+            yield "_".join(_WORD_FORM.findall(found["label"])).lower(), (found["value"] or "").strip()
 
 
-class _Output:
+class _QueryOutput:
     """Where in an output a reading is: its GPU, and the last headings."""
 
     def __init__(self) -> None:
         self.gpu = self.section = self.epoch = ""
         """The epoch of ECC counters: volatile (since the driver was loaded) or aggregate."""
-        self.asked = UNKNOWN
+        self.asked = UNKNOWN_GPU
         """The GPU that a command asks about."""
         self.foreign = 0
         self.parts: dict[str, str] = {}
@@ -116,27 +132,27 @@ class _Output:
 
     def stated(self, text: str) -> Iterator[tuple[str, str]]:
         """Yield what a line states."""
-        gpu = _GPU.match(text) if "GPU" in text or "gpu" in text else None
+        gpu = _GPU_HEADING.match(text) if "GPU" in text or "gpu" in text else None
         if gpu is not None:
             self.gpu, self.section, self.parts = normalise_address(gpu["address"]) or "", "", {}
             yield f"address:{self.gpu}", gpu["address"]
             return
-        asked = _ONE.search(text) if "nvidia-smi" in text else None
+        asked = _SINGLE_GPU_COMMAND.search(text) if "nvidia-smi" in text else None
         if asked is not None:
             self.asked = asked["gpu"]
-        labels = list(_labels(text))
+        labels = list(_labels_of_line(text))
         self.foreign = 0 if labels else self.foreign + 1
-        if self.foreign > _FOREIGN or "</gpu>" in text:
+        if self.foreign > _MAX_FOREIGN_LINES or "</gpu>" in text:
             self.gpu = self.section = ""
         for label, value in labels:
             if self.gpu:
-                yield from self._of_gpu(label, value)
-            elif label in MACHINE and value[:1].isdigit():
-                yield MACHINE[label], value.split(" ")[0]
+                yield from self._gpu_facts(label, value)
+            elif label in MACHINE_LABELS and value[:1].isdigit():
+                yield MACHINE_LABELS[label], value.split(" ")[0]
             else:
-                yield from self._of_excerpt(label, value)
+                yield from self._excerpt_facts(label, value)
 
-    def _of_gpu(self, label: str, value: str) -> Iterator[tuple[str, str]]:
+    def _gpu_facts(self, label: str, value: str) -> Iterator[tuple[str, str]]:
         if label == "mig_devices" and value == "None":
             yield f"mig devices:{self.gpu}", value
         elif label in ("/processes", "processes") and (label[0] == "/" or value == "None"):
@@ -144,25 +160,25 @@ class _Output:
         elif not value:
             self._enter(label)
         elif self.section in ("mig_device", "processes"):
-            yield from self._of_part(label, value)
-        elif self.section in REASONS and value in ("Active", "Not Active"):
+            yield from self._part_facts(label, value)
+        elif self.section in CLOCK_REASON_LABELS and value in ("Active", "Not Active"):
             yield f"clock reason:{self.gpu}/{label.removeprefix(self.section[:-1]).strip('_')}", value
-        elif self.epoch and (label in UNCORRECTED or (self.section, label) == (UNCORRECTED[0], "total")):
+        elif self.epoch and (label in UNCORRECTED_LABELS or (self.section, label) == (UNCORRECTED_LABELS[0], "total")):
             yield f"uncorrected {self.epoch}:{self.gpu}/{label}", value
         else:
-            fact = FACTS.get(f"{self.section}/{label}") or FACTS.get(label)
+            fact = GPU_LABELS.get(f"{self.section}/{label}") or GPU_LABELS.get(label)
             if fact is not None:
                 yield f"{fact}:{self.gpu}", value
 
-    def _of_excerpt(self, label: str, value: str) -> Iterator[tuple[str, str]]:
+    def _excerpt_facts(self, label: str, value: str) -> Iterator[tuple[str, str]]:
         """Yield what a label states outside the section of a GPU: only what no other program prints."""
-        heading = _HEADINGS.get(label, "")
+        heading = _HEADING_BY_LABEL.get(label, "")
         if heading and self.section.rpartition("_")[2] != heading.rpartition("_")[2]:
             self.section = heading
         if not value:
             self._enter(label)
-        elif label in _ALONE or self.section in _SECTIONS or self.epoch:
-            for what, stated in self._of_gpu(label, value):
+        elif label in _STANDALONE_LABELS or self.section in _KNOWN_SECTIONS or self.epoch:
+            for what, stated in self._gpu_facts(label, value):
                 fact, _, place = what.partition(":")
                 yield f"{fact}:{self.asked}{place}", stated
 
@@ -174,13 +190,13 @@ class _Output:
             self.section = label
         self.epoch = label if label in ("volatile", "aggregate") else self.epoch if label in ("single_bit", "double_bit") else ""
 
-    def _of_part(self, label: str, value: str) -> Iterator[tuple[str, str]]:
+    def _part_facts(self, label: str, value: str) -> Iterator[tuple[str, str]]:
         """Yield a process or MIG instance, once its last part is known. After the instances, the GPU's own facts go on."""
         is_instance = self.section == "mig_device"
         if is_instance and label == "accounting_mode":
             self.section = ""
             return
-        part = (INSTANCE if is_instance else PROCESS).get(label)
+        part = (INSTANCE_LABELS if is_instance else PROCESS_LABELS).get(label)
         if part == "pid":
             self.parts = {}
         if part is None or part in self.parts:
@@ -191,4 +207,4 @@ class _Output:
             yield f"{what}:{self.gpu}/{self.parts[key]}", " ".join(self.parts[one] for one in order)
 
 
-READER = Reader(QUERY, blocks=_blocks, cues=_SIGNS)
+READER = Reader(QUERY_READER, blocks=_statements, cues=_QUERY_CUES)

@@ -8,45 +8,47 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpudoctor.expressions import expression
-from gpudoctor.read.readers.reader import RELEASE, VERSION, Form, Reader
-from gpudoctor.read.statements import Line, Rank, Statement
+from gpudoctor.read.readers.reader import RELEASE_FORM, VERSION_FORM, Reader, StatementForm
+from gpudoctor.read.statements import Directness, Line, Statement
 
 _NAME = "collect_env of MMCV, SGLang or Detectron2"
-_TO = r"(?:: {1,3}| {2,60})"
-_DEVICES = expression(rf"^\s*GPU (?P<numbers>\d{{1,2}}(?:,\d{{1,2}}){{0,31}})(?:{_TO}|(?<=,\d) |(?<=,\d\d) )(?P<name>[A-Z][^(\n]{{2,80}})")
-_CAPABILITY = expression(rf"^\s*GPU (?P<numbers>\d{{1,2}}(?:,\d{{1,2}}){{0,31}}) Compute Capability: {VERSION}")
+_KEY_SEPARATOR = r"(?:: {1,3}| {2,60})"
+_NUMBERED_DEVICES = expression(
+    rf"^\s*GPU (?P<numbers>\d{{1,2}}(?:,\d{{1,2}}){{0,31}})(?:{_KEY_SEPARATOR}|(?<=,\d) |(?<=,\d\d) )(?P<name>[A-Z][^(\n]{{2,80}})"
+)
+_NUMBERED_CAPABILITY = expression(rf"^\s*GPU (?P<numbers>\d{{1,2}}(?:,\d{{1,2}}){{0,31}}) Compute Capability: {VERSION_FORM}")
 
 
-def _of_numbered_gpus(lines: Sequence[Line]) -> Iterator[Statement]:
+def _numbered_gpu_statements(lines: Sequence[Line]) -> Iterator[Statement]:
     """Yield the GPUs of rows that name several: "GPU 0,1: NVIDIA A100"."""
     for line in lines:
         if "GPU " not in line.text:
             continue
-        found = _DEVICES.match(line.text)
+        found = _NUMBERED_DEVICES.match(line.text)
         for number in found["numbers"].split(",") if found else ():
-            yield Statement(f"gpu:{int(number)}", str(found and found["name"]).strip(), _NAME, line.number, Rank.TOOL)
-        found = _CAPABILITY.match(line.text)
+            yield Statement(f"gpu:{int(number)}", str(found and found["name"]).strip(), _NAME, line.number, Directness.TOOL)
+        found = _NUMBERED_CAPABILITY.match(line.text)
         if found:
-            yield Statement("capability", found["value"], _NAME, line.number, Rank.TOOL)
+            yield Statement("capability", found["value"], _NAME, line.number, Directness.TOOL)
 
 
 READER = Reader(
     _NAME,
     forms=(
-        Form("package:torch", rf"^\s*PyTorch{_TO}{RELEASE}(?! with CUDA)"),
-        Form("package:torch", rf"^\s*PyTorch {RELEASE}(?: @\S{{1,200}})?$"),
-        Form("package:torchvision", rf"^\s*(?:TorchVision|torchvision){_TO}{RELEASE}", Rank.LISTING),
-        Form("torch devices", rf"^\s*(?:CUDA|GPU) available{_TO}(?P<value>True|False|Yes|No)\b"),
-        Form("os", rf"^\s*sys\.platform{_TO}(?P<value>linux|darwin)\b", Rank.LISTING),
-        Form("platform:windows", rf"^\s*sys\.platform{_TO}(?P<value>win32)\b", Rank.LISTING),
-        Form("python", rf"^\s*Python{_TO}(?P<value>\d+\.\d+\.\d+)(?! \(you have)", Rank.LISTING),
-        Form("driver", rf"^\s*(?:CUDA )?Driver [Vv]ersion{_TO}{VERSION}"),
-        Form("toolkit", rf"^\s*CUDA compiler{_TO}CUDA {VERSION}", Rank.LISTING),
-        Form("toolkit", rf"^\s*NVCC{_TO}Build cuda_(?P<value>\d{{1,2}}\.\d)\."),
-        Form("torch cuda", rf"^\s*- CUDA Runtime {VERSION}"),
-        Form("torch cuda", rf"Build settings: .{{0,2000}}?\bCUDA_VERSION={VERSION}"),
-        Form("torch cudnn", r"^\s*- CuDNN (?P<value>\d+\.\d+(?:\.\d+)?)", Rank.LISTING),
-        Form("torch architectures", r"NVCC architecture flags: (?P<value>-gencode\S{10,1500})"),
+        StatementForm("package:torch", rf"^\s*PyTorch{_KEY_SEPARATOR}{RELEASE_FORM}(?! with CUDA)"),
+        StatementForm("package:torch", rf"^\s*PyTorch {RELEASE_FORM}(?: @\S{{1,200}})?$"),
+        StatementForm("package:torchvision", rf"^\s*(?:TorchVision|torchvision){_KEY_SEPARATOR}{RELEASE_FORM}", Directness.LISTING),
+        StatementForm("torch devices", rf"^\s*(?:CUDA|GPU) available{_KEY_SEPARATOR}(?P<value>True|False|Yes|No)\b"),
+        StatementForm("os", rf"^\s*sys\.platform{_KEY_SEPARATOR}(?P<value>linux|darwin)\b", Directness.LISTING),
+        StatementForm("platform:windows", rf"^\s*sys\.platform{_KEY_SEPARATOR}(?P<value>win32)\b", Directness.LISTING),
+        StatementForm("python", rf"^\s*Python{_KEY_SEPARATOR}(?P<value>\d+\.\d+\.\d+)(?! \(you have)", Directness.LISTING),
+        StatementForm("driver", rf"^\s*(?:CUDA )?Driver [Vv]ersion{_KEY_SEPARATOR}{VERSION_FORM}"),
+        StatementForm("toolkit", rf"^\s*CUDA compiler{_KEY_SEPARATOR}CUDA {VERSION_FORM}", Directness.LISTING),
+        StatementForm("toolkit", rf"^\s*NVCC{_KEY_SEPARATOR}Build cuda_(?P<value>\d{{1,2}}\.\d)\."),
+        StatementForm("torch cuda", rf"^\s*- CUDA Runtime {VERSION_FORM}"),
+        StatementForm("torch cuda", rf"Build settings: .{{0,2000}}?\bCUDA_VERSION={VERSION_FORM}"),
+        StatementForm("torch cudnn", r"^\s*- CuDNN (?P<value>\d+\.\d+(?:\.\d+)?)", Directness.LISTING),
+        StatementForm("torch architectures", r"NVCC architecture flags: (?P<value>-gencode\S{10,1500})"),
     ),
-    blocks=_of_numbered_gpus,
+    blocks=_numbered_gpu_statements,
 )

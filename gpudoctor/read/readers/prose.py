@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from gpudoctor.read.readers.reader import Form, Reader
-from gpudoctor.read.statements import Rank
+from gpudoctor.read.readers.reader import Reader, StatementForm
+from gpudoctor.read.statements import Directness
 
 READER = Reader(
     "prose",
     forms=(
-        Form(
+        StatementForm(
             "toolkit",
             r"(?i)^\W{0,4}cuda(?: toolkit)?(?: version)?\s{1,4}v?(?P<value>\d{1,2}\.\d)(?:\.\d{1,4})?(?![^\n]{0,80}(?:smi|driver))",
-            Rank.PROSE,
+            Directness.PROSE,
         ),
-        Form("cudnn", r"(?i)\bcudnn(?: version)?\W{1,4}v?(?P<value>\d\.\d(?:\.\d{1,3})?)\b", Rank.PROSE),
-        Form("jetpack", r"\b(?i:jetpack)(?: SDK)?[ -]?v?(?P<value>[4-7]\.\d(?:\.\d)?)\b", Rank.PROSE),
-        Form(
+        StatementForm("cudnn", r"(?i)\bcudnn(?: version)?\W{1,4}v?(?P<value>\d\.\d(?:\.\d{1,3})?)\b", Directness.PROSE),
+        StatementForm("jetpack", r"\b(?i:jetpack)(?: SDK)?[ -]?v?(?P<value>[4-7]\.\d(?:\.\d)?)\b", Directness.PROSE),
+        StatementForm(
             "driver",
             r"(?i)^\W{0,4}(?:nvidia |gpu )?driver(?: version)?\s{1,4}(?P<value>\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b(?![^\n]{0,200}\b\d{3}\.\d)",
-            Rank.PROSE,
+            Directness.PROSE,
         ),
-        Form(
+        StatementForm(
             "gpu",
             r"(?i)^\W{0,4}(?:gpu|graphics card)(?: model| name)?\s{1,4}(?P<value>(?:nvidia|geforce|rtx|gtx|tesla|quadro|a100|h100|v100)\b.{0,50})",
-            Rank.PROSE,
+            Directness.PROSE,
         ),
     ),
 )

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 
 from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Reader
-from gpudoctor.read.readers.sentences import OTHERS, sentences
-from gpudoctor.read.statements import Line, Rank, Statement
+from gpudoctor.read.readers.sentences import GENERAL_WORDS, sentences
+from gpudoctor.read.statements import Directness, Line, Statement
 
 NAME = "hint of the system"
 KEY = "system hint:"
@@ -54,7 +54,7 @@ _NAMES = {"red hat": "rhel", "alma": "almalinux", "opensuse": "suse"}
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     for line in lines[:_MOST]:
         for system, release in (*_of_packages(line.text), *_of_sentences(line)):
-            yield Statement(f"{KEY}{system} {release}", release, NAME, line.number, Rank.PROSE)
+            yield Statement(f"{KEY}{system} {release}", release, NAME, line.number, Directness.PROSE)
 
 
 def _of_packages(text: str) -> Iterator[tuple[str, str]]:
@@ -73,7 +73,7 @@ def _of_sentences(line: Line) -> Iterator[tuple[str, str]]:
             continue
         named = list(_NAMED.finditer(text))
         is_head = len(named) == 1 and not text[: named[0].start()].strip(" *>#-(")
-        if OTHERS.search(text) and not is_head:
+        if GENERAL_WORDS.search(text) and not is_head:
             continue
         for found in named:
             name = found["name"].lower()

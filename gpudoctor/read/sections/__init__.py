@@ -7,59 +7,66 @@ from collections.abc import Sequence
 import msgspec
 
 from gpudoctor.matrix import Matrix
-from gpudoctor.read.sections.frameworks import frameworks
-from gpudoctor.read.sections.gpus import matching, nvml
-from gpudoctor.read.sections.host import host, python
-from gpudoctor.read.sections.kernel import kernel_driver, kernel_log, kernel_modules
-from gpudoctor.read.sections.nodes import device_nodes
-from gpudoctor.read.sections.other_vendors import amd, without_nvidia
-from gpudoctor.read.sections.packages import packages, variables
-from gpudoctor.read.sections.pci import pci
-from gpudoctor.read.sections.remarks import contradictions, expected, harmless_lines, unavailable
-from gpudoctor.read.sections.stated import NOT_STATED, Stated
-from gpudoctor.read.sections.surroundings import container, container_tools, details, fabric_manager, limits, loader_cache
+from gpudoctor.read.sections.device_nodes import stated_device_nodes
+from gpudoctor.read.sections.frameworks import stated_frameworks
+from gpudoctor.read.sections.gpus import matching_bus, stated_nvml
+from gpudoctor.read.sections.host import stated_host, stated_python
+from gpudoctor.read.sections.kernel import stated_kernel_driver, stated_kernel_log, stated_kernel_modules
+from gpudoctor.read.sections.other_vendors import is_without_nvidia, stated_amd_gpus
+from gpudoctor.read.sections.packages import stated_packages, stated_variables
+from gpudoctor.read.sections.pci import stated_pci
+from gpudoctor.read.sections.remarks import contradiction_remarks, expected_remarks, harmless_line_remarks, unavailable_remarks
+from gpudoctor.read.sections.statement_index import NOT_STATED, StatementIndex
+from gpudoctor.read.sections.surroundings import (
+    stated_container,
+    stated_container_tools,
+    stated_details,
+    stated_fabric_manager,
+    stated_limits,
+    stated_loader_cache,
+)
 from gpudoctor.read.sections.text_log import lacks_memory, text_log
-from gpudoctor.read.signs import Signs
+from gpudoctor.read.signs import FaultSigns
 from gpudoctor.read.statements import Line, Statement
 from gpudoctor.snapshot import NOT_ASKED, TEXT, Snapshot, Toolkit
 
-__all__ = ["assemble"]
+__all__ = ["assembled_snapshot"]
 
 
-def assemble(lines: Sequence[Line], statements: Sequence[Statement], signs: Signs, matrix: Matrix, created: str) -> Snapshot:
+def assembled_snapshot(lines: Sequence[Line], statements: Sequence[Statement], signs: FaultSigns, matrix: Matrix, created: str) -> Snapshot:
     """Return the snapshot of the machine that `statements` and `signs` describe, all of which are in `lines`."""
-    stated = Stated(statements)
-    machine, bus = host(stated), pci(stated)
-    seen = nvml(stated, matrix, bus, starved=lacks_memory(signs))
+    stated = StatementIndex(statements)
+    machine, bus = stated_host(stated), stated_pci(stated)
+    seen = stated_nvml(stated, matrix, bus, starved=lacks_memory(signs))
     snapshot = Snapshot(
         created=created,
         origin=TEXT,
         host=machine,
-        details=details(stated),
-        container=container(stated),
-        container_tools=container_tools(stated),
-        loader_cache=loader_cache(stated),
-        limits=limits(stated),
-        device_nodes=device_nodes(stated),
-        fabric_manager=fabric_manager(stated),
-        python=python(stated),
-        pci=matching(bus, seen),
-        nvml=msgspec.structs.replace(seen, gpus=()) if without_nvidia(stated, machine) else seen,
-        amd=amd(stated),
-        kernel_driver=kernel_driver(stated),
-        kernel_modules=kernel_modules(stated),
-        kernel_log=kernel_log(statements),
+        details=stated_details(stated),
+        container=stated_container(stated),
+        container_tools=stated_container_tools(stated),
+        loader_cache=stated_loader_cache(stated),
+        limits=stated_limits(stated),
+        device_nodes=stated_device_nodes(stated),
+        fabric_manager=stated_fabric_manager(stated),
+        python=stated_python(stated),
+        pci=matching_bus(bus, seen),
+        nvml=msgspec.structs.replace(seen, gpus=()) if is_without_nvidia(stated, machine) else seen,
+        amd=stated_amd_gpus(stated),
+        kernel_driver=stated_kernel_driver(stated),
+        kernel_modules=stated_kernel_modules(stated),
+        kernel_log=stated_kernel_log(statements),
         toolkits=NOT_STATED if stated.get("toolkit") is None else (Toolkit(path="", toolkit_cuda=stated.fact("toolkit")),),
         system_cudnn=stated.fact("cudnn"),
-        variables=variables(stated),
-        packages=packages(stated),
-        frameworks=frameworks(stated, matrix, machine),
+        variables=stated_variables(stated),
+        packages=stated_packages(stated),
+        frameworks=stated_frameworks(stated, matrix, machine),
         text_log=text_log(lines, statements, signs),
         remarks=(
-            *unavailable(stated),
-            *contradictions(statements, stated),
-            *harmless_lines(signs.noise),
-            *(() if signs.faults else expected(lines, stated)),
+            *unavailable_remarks(stated),
+            *contradiction_remarks(statements, stated),
+            *harmless_line_remarks(signs.noise),
+            *(() if signs.faults else expected_remarks(lines, stated)),
         ),
     )
     silent = (name for name in Snapshot.__struct_fields__ if getattr(snapshot, name) is NOT_ASKED)

@@ -5,26 +5,26 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from gpudoctor.codes import PciVendor
-from gpudoctor.read.sections.stated import NOT_STATED, Stated
+from gpudoctor.read.sections.statement_index import NOT_STATED, StatementIndex
 from gpudoctor.snapshot import Cause, Missing, Pci, PciBar, PciDevice
+from gpudoctor.status_codes import PciVendor
 
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-_NO_DRIVER = Missing(Cause.ABSENT, "lspci names kernel modules, but no driver in use")
+_UNIT_BYTES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_DRIVER_ABSENT = Missing(Cause.ABSENT, "lspci names kernel modules, but no driver in use")
 
 
-def pci(stated: Stated) -> Pci | Missing:
+def stated_pci(stated: StatementIndex) -> Pci | Missing:
     """Return the GPUs of a list of PCI devices; not stated if it may have been cut before NVIDIA's, or nvidia-smi lists a GPU that it lacks."""
-    devices = tuple(_device(address, statement.value, stated) for address, statement in sorted(stated.all("pci:").items()))
+    devices = tuple(_pci_device(address, statement.value, stated) for address, statement in sorted(stated.all("pci:").items()))
     whole = stated.get("pci list") is not None and not stated.all("gpu:")
     return Pci(devices=devices) if whole or any(device.vendor == PciVendor.NVIDIA for device in devices) else NOT_STATED
 
 
-def _device(address: str, value: str, stated: Stated) -> PciDevice:
+def _pci_device(address: str, value: str, stated: StatementIndex) -> PciDevice:
     vendor, device, kind = value.split(" ")
     driver: str | Missing = stated.value(f"pci driver:{address}")
     if isinstance(driver, Missing) and stated.get(f"pci modules:{address}") is not None:
-        driver = _NO_DRIVER
+        driver = _DRIVER_ABSENT
     return PciDevice(
         address=address,
         vendor=vendor,
@@ -32,20 +32,20 @@ def _device(address: str, value: str, stated: Stated) -> PciDevice:
         class_code=f"{kind}00",
         driver=driver,
         name=stated.value(f"pci name:{address}"),
-        answers=False if _is_silent(address, stated) else NOT_STATED,
-        bars=_bars(address, stated),
-        **_link(address, stated),
+        answers=False if _is_off_bus(address, stated) else NOT_STATED,
+        bars=_pci_bars(address, stated),
+        **_link_fields(address, stated),
     )
 
 
-def _is_silent(address: str, stated: Stated) -> bool:
+def _is_off_bus(address: str, stated: StatementIndex) -> bool:
     """Return whether reads from a device return only ones. A laptop's GPU looks so while it is switched off."""
     name = stated.get(f"pci name:{address}")
     in_laptop = name is not None and re.search(r"(?i)mobile|laptop|max-?q|\dM\b", name.value) is not None
     return stated.get(f"pci revision:{address}") is not None and not in_laptop and stated.get("gpu switch") is None
 
 
-def _link(address: str, stated: Stated) -> dict[str, Any]:
+def _link_fields(address: str, stated: StatementIndex) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for field, fact, read in (
         ("link_width", "pci width", int),
@@ -58,11 +58,11 @@ def _link(address: str, stated: Stated) -> dict[str, Any]:
     return found
 
 
-def _bars(address: str, stated: Stated) -> tuple[PciBar, ...] | Missing:
-    bars = tuple(_bar(int(number), statement.value) for number, statement in sorted(stated.all(f"pci region:{address}/").items()))
+def _pci_bars(address: str, stated: StatementIndex) -> tuple[PciBar, ...] | Missing:
+    bars = tuple(_pci_bar(int(number), statement.value) for number, statement in sorted(stated.all(f"pci region:{address}/").items()))
     return bars or NOT_STATED
 
 
-def _bar(number: int, value: str) -> PciBar:
+def _pci_bar(number: int, value: str) -> PciBar:
     size = re.search(r"\[size=(\d{1,6})([KMG]?)\]", value)
-    return PciBar(number=number, size=int(size[1]) * _UNITS[size[2]] if size else 0, assigned="<unassigned>" not in value)
+    return PciBar(number=number, size=int(size[1]) * _UNIT_BYTES[size[2]] if size else 0, assigned="<unassigned>" not in value)

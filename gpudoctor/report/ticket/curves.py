@@ -6,17 +6,17 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from gpudoctor.derive.stages import work
-from gpudoctor.findings.naming import counted
-from gpudoctor.report.sparkline import thinned
+from gpudoctor.derive.stages import work_text
+from gpudoctor.findings.wording import count_with_noun
+from gpudoctor.report.sparkline import thinned_values
 from gpudoctor.snapshot import GpuLoad, Loads, Missing, Real, Snapshot, Span, StageLoad
 
 WIDTH, HEIGHT = 320, 90
-_MOST = 400
+_MAX_POINTS = 400
 """Points of a curve; more cannot be told apart."""
 
 
-class Curve(NamedTuple):
+class PlottedCurve(NamedTuple):
     """A line, and what it shows."""
 
     title: str
@@ -31,37 +31,37 @@ class Curve(NamedTuple):
     """Where a value is not finite."""
 
 
-class Panel(NamedTuple):
+class CurvePanel(NamedTuple):
     """What one framework did on one device."""
 
     title: str
-    curves: tuple[Curve, ...]
+    curves: tuple[PlottedCurve, ...]
     stages: str = ""
     """What followed on what."""
 
 
-def trainings(snapshot: Snapshot) -> list[Panel]:
+def training_panels(snapshot: Snapshot) -> list[CurvePanel]:
     """Return the loss curves, by framework and device."""
-    panels: dict[str, list[Curve]] = {}
+    panels: dict[str, list[PlottedCurve]] = {}
     for smoke in () if isinstance(snapshot.smoke, Missing) else snapshot.smoke:
         version = f" {smoke.version}" if isinstance(smoke.version, str) else ""
         for training in smoke.trainings:
-            curve = _losses(f"loss of the {training.network} network, {counted(training.steps, 'step')}", training.losses)
+            curve = _loss_curve(f"loss of the {training.network} network, {count_with_noun(training.steps, 'step')}", training.losses)
             if curve is not None:
                 panels.setdefault(f"{smoke.framework}{version} on {training.device}", []).append(curve)
-    return [Panel(title, tuple(curves)) for title, curves in panels.items()]
+    return [CurvePanel(title, tuple(curves)) for title, curves in panels.items()]
 
 
-def loads(snapshot: Snapshot) -> list[Panel]:
+def load_panels(snapshot: Snapshot) -> list[CurvePanel]:
     """Return clock, power, temperature and utilisation of each GPU over the stages of its training."""
     gpus = snapshot.loads.gpus if isinstance(snapshot.loads, Loads) else ()
-    panels = (Panel(f"{load.framework} on {load.address}", tuple(_of_load(load)), _stages(load)) for load in gpus)
+    panels = (CurvePanel(f"{load.framework} on {load.address}", tuple(_load_curves(load)), _stage_times(load)) for load in gpus)
     return [panel for panel in panels if panel.curves]
 
 
-def _losses(title: str, losses: Sequence[Real]) -> Curve | None:
+def _loss_curve(title: str, losses: Sequence[Real]) -> PlottedCurve | None:
     """Return a loss curve; its heights are logarithms where every value is positive."""
-    taken = thinned(losses, _MOST)
+    taken = thinned_values(losses, _MAX_POINTS)
     finite = [(place, value) for place, value in enumerate(taken) if isinstance(value, int | float) and math.isfinite(value)]
     if not finite:
         return None
@@ -71,9 +71,9 @@ def _losses(title: str, losses: Sequence[Real]) -> Curve | None:
     points = [(place / last, scale(value)) for place, value in finite]
     there = {place for place, _ in finite}
     breaks = tuple(round(place / last * WIDTH, 1) for place in range(len(taken)) if place not in there)
-    return Curve(
+    return PlottedCurve(
         title,
-        _drawn(points, *_range(points)),
+        _svg_points(points, *_height_range(points)),
         f"{min(values):.4g}",
         f"{max(values):.4g}",
         f"{values[0]:.4g} → {values[-1]:.4g}",
@@ -81,15 +81,15 @@ def _losses(title: str, losses: Sequence[Real]) -> Curve | None:
     )
 
 
-def _of_load(load: GpuLoad) -> Iterator[Curve]:
-    for title, unit, read in _READINGS:
+def _load_curves(load: GpuLoad) -> Iterator[PlottedCurve]:
+    for title, unit, read in _SENSOR_READINGS:
         found = [(stage, value) for stage in load.stages if (value := read(stage)) is not None]
         if not found:
             continue
-        whole = sum(_length(stage) for stage, _ in found)
+        whole = sum(_stage_length(stage) for stage, _ in found)
         begin, points, begins = 0.0, [], []
         for stage, value in found:
-            end = begin + _length(stage) / whole
+            end = begin + _stage_length(stage) / whole
             points += [(begin, value), (end, value)]
             begins.append(round(begin * WIDTH, 1))
             begin = end
@@ -97,39 +97,39 @@ def _of_load(load: GpuLoad) -> Iterator[Curve]:
         low, high = 0.0, max(values) * 1.05
         least, most = f"{min(values):,.0f} {unit}", f"{max(values):,.0f} {unit}"
         told = most if least == most else f"{least} to {most}"
-        yield Curve(title, _drawn(points, low, high), least, most, told, tuple(begins[1:]))
+        yield PlottedCurve(title, _svg_points(points, low, high), least, most, told, tuple(begins[1:]))
 
 
-def _stages(load: GpuLoad) -> str:
-    return ", ".join(f"{work(stage.stage, stage.network)} ({stage.seconds:.1f} s)" for stage in load.stages)
+def _stage_times(load: GpuLoad) -> str:
+    return ", ".join(f"{work_text(stage.stage, stage.network)} ({stage.seconds:.1f} s)" for stage in load.stages)
 
 
-def _length(stage: StageLoad) -> float:
+def _stage_length(stage: StageLoad) -> float:
     return max(stage.seconds, 0.05) if math.isfinite(stage.seconds) else 0.05
 
 
-def _median(span: Span | Missing) -> float | None:
+def _median_value(span: Span | Missing) -> float | None:
     return float(span.median) if isinstance(span, Span) else None
 
 
-def _number(value: int | Missing, scale: float = 1) -> float | None:
+def _scaled_value(value: int | Missing, scale: float = 1) -> float | None:
     return value / scale if isinstance(value, int) else None
 
 
-_READINGS: tuple[tuple[str, str, Callable[[StageLoad], float | None]], ...] = (
-    ("SM clock", "MHz", lambda stage: _median(stage.clock_sm)),
-    ("power", "W", lambda stage: _number(stage.power, 1000)),
-    ("temperature", "°C", lambda stage: _number(stage.temperature)),
-    ("utilisation", "%", lambda stage: _number(stage.utilization)),
+_SENSOR_READINGS: tuple[tuple[str, str, Callable[[StageLoad], float | None]], ...] = (
+    ("SM clock", "MHz", lambda stage: _median_value(stage.clock_sm)),
+    ("power", "W", lambda stage: _scaled_value(stage.power, 1000)),
+    ("temperature", "°C", lambda stage: _scaled_value(stage.temperature)),
+    ("utilisation", "%", lambda stage: _scaled_value(stage.utilization)),
 )
 
 
-def _range(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
+def _height_range(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
     heights = [height for _, height in points]
     return min(heights), max(heights)
 
 
-def _drawn(points: Sequence[tuple[float, float]], low: float, high: float) -> str:
+def _svg_points(points: Sequence[tuple[float, float]], low: float, high: float) -> str:
     """Return the points in the units of the picture, y downwards."""
 
     def y(height: float) -> float:  # halves: the difference of two doubles may be more than a double holds

@@ -10,11 +10,11 @@ import msgspec
 
 from gpudoctor.snapshot import Cause, Fact, Missing, Parameter, Snapshot, is_unasked
 
-_ABOUT = {"version", "created", "origin", "remarks"}
+_FILE_FIELDS = {"version", "created", "origin", "remarks"}
 """Fields of a snapshot that are no observation."""
-_SILENT = {Cause.ABSENT, Cause.UNSUPPORTED}
+_OMITTED_CAUSES = {Cause.ABSENT, Cause.UNSUPPORTED}
 """Of a single value; that a whole section is absent is worth a line."""
-_LINE = 300
+_MAX_LINE = 300
 """Letters of a value that are shown; the JSON report has all."""
 
 
@@ -25,46 +25,46 @@ class FactSection(NamedTuple):
     facts: tuple[tuple[str, str], ...]
 
 
-def sections(snapshot: Snapshot) -> list[FactSection]:
+def fact_sections(snapshot: Snapshot) -> list[FactSection]:
     """Return the sections that were looked at; one without a value has its reason as the only fact."""
-    named = ((name, getattr(snapshot, name)) for name in Snapshot.__struct_fields__ if name not in _ABOUT)
-    every = (FactSection(name.replace("_", " "), tuple(_flat("", value))) for name, value in named)
+    named = ((name, getattr(snapshot, name)) for name in Snapshot.__struct_fields__ if name not in _FILE_FIELDS)
+    every = (FactSection(name.replace("_", " "), tuple(_flat_facts("", value))) for name, value in named)
     return [section for section in every if section.facts]
 
 
-def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
+def _flat_facts(name: str, value: Any) -> Iterator[tuple[str, str]]:
     """Yield every value within `value` with its path."""
     if isinstance(value, Missing):
-        if not is_unasked(value) and not (name and value.cause in _SILENT):
+        if not is_unasked(value) and not (name and value.cause in _OMITTED_CAUSES):
             yield name, f"{value.cause}: {value.reason}"
     elif isinstance(value, Fact):
-        yield name, f"{_shown(value.value)} [{value.where}]"
+        yield name, f"{_shortened_value(value.value)} [{value.where}]"
     elif isinstance(value, Parameter):
-        yield f"{name} {value.name}".strip(), _shown(value.value)
+        yield f"{name} {value.name}".strip(), _shortened_value(value.value)
     elif isinstance(value, msgspec.Struct):
         for field in value.__struct_fields__:
-            yield from _flat(f"{name}.{field}" if name else field, getattr(value, field))
+            yield from _flat_facts(f"{name}.{field}" if name else field, getattr(value, field))
     elif isinstance(value, dict):
         for key, one in value.items():
-            yield from _flat(f"{name}.{key}" if name else str(key), one)
+            yield from _flat_facts(f"{name}.{key}" if name else str(key), one)
     elif isinstance(value, tuple):
-        yield from _several(name, value)
+        yield from _facts_of_sequence(name, value)
     else:
-        yield name, _shown(value)
+        yield name, _shortened_value(value)
 
 
-def _several(name: str, values: tuple[Any, ...]) -> Iterator[tuple[str, str]]:
+def _facts_of_sequence(name: str, values: tuple[Any, ...]) -> Iterator[tuple[str, str]]:
     if all(isinstance(one, str | int | float) for one in values):
-        yield name, _shown(", ".join(map(_word, values)) or "none")
+        yield name, _shortened_value(", ".join(map(_value_word, values)) or "none")
         return
     for number, one in enumerate(values):
-        yield from _flat(f"{name}[{number}]" if name else f"[{number}]", one)
+        yield from _flat_facts(f"{name}[{number}]" if name else f"[{number}]", one)
 
 
-def _word(value: Any) -> str:
+def _value_word(value: Any) -> str:
     return str(value.value if isinstance(value, enum.Enum) else value)
 
 
-def _shown(value: Any) -> str:
-    text = {True: "yes", False: "no"}[value] if isinstance(value, bool) else _word(value)
-    return text if len(text) <= _LINE else f"{text[:_LINE]}…"
+def _shortened_value(value: Any) -> str:
+    text = {True: "yes", False: "no"}[value] if isinstance(value, bool) else _value_word(value)
+    return text if len(text) <= _MAX_LINE else f"{text[:_MAX_LINE]}…"

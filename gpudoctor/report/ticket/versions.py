@@ -18,43 +18,44 @@ class VersionRow(NamedTuple):
     where: str = ""
 
 
-def rows(report: Report) -> list[VersionRow]:
+def version_rows(report: Report) -> list[VersionRow]:
     """Return the known versions, the driver first."""
-    return [row for row in _rows(report) if row.version]
+    return [row for row in _all_rows(report) if row.version]
 
 
-def _rows(report: Report) -> Iterator[VersionRow]:
+def _all_rows(report: Report) -> Iterator[VersionRow]:
     seen, summary = report.snapshot, report.summary
     yield from (
-        VersionRow("GPU", f"{_count(model.count)}{model.model or 'NVIDIA GPU'}{_memory(model.memory)}") for model in summary.gpus or ()
+        VersionRow("GPU", f"{_count_text(model.count)}{model.model or 'NVIDIA GPU'}{_memory_text(model.memory)}")
+        for model in summary.gpus or ()
     )
-    yield from _driver(seen)
+    yield from _driver_rows(seen)
     yield VersionRow("CUDA supported by the driver", summary.cuda or "")
     for build in summary.frameworks or ():
-        yield VersionRow(build.name, build.version or "", _folder(seen, build.name))
+        yield VersionRow(build.name, build.version or "", _framework_folder(seen, build.name))
         yield VersionRow(f"CUDA of {build.name}", "none" if build.cuda == "" else build.cuda or "")
         yield VersionRow(f"cuDNN of {build.name}", build.cudnn or "")
-    yield from _toolkits(seen)
+    yield from _toolkit_rows(seen)
     if isinstance(seen.python, Python):
         kind = f" ({summary.environment})" if summary.environment else ""
         yield VersionRow("Python", f"{summary.python or ''}{kind if summary.python else ''}", seen.python.executable)
-    yield from _host(seen)
+    yield from _host_rows(seen)
     yield VersionRow("Container", summary.container or "")
-    yield from _packages(seen)
+    yield from _package_rows(seen)
 
 
-def _driver(seen: Snapshot) -> Iterator[VersionRow]:
+def _driver_rows(seen: Snapshot) -> Iterator[VersionRow]:
     if isinstance(seen.kernel_driver, KernelDriver):
         flavour = f" ({seen.kernel_driver.flavour})" if isinstance(seen.kernel_driver.flavour, str) else ""
         fact = seen.kernel_driver.version
         yield from [VersionRow("NVIDIA kernel driver", f"{fact.value}{flavour}", fact.where)] if isinstance(fact, Fact) else []
     if isinstance(seen.nvml, Nvml):
-        yield VersionRow("NVIDIA driver libraries", _text(seen.nvml.driver_version), _text(seen.nvml.library))
+        yield VersionRow("NVIDIA driver libraries", _text_or_empty(seen.nvml.driver_version), _text_or_empty(seen.nvml.library))
     if isinstance(seen.libcuda, Libcuda):
-        yield VersionRow("CUDA of libcuda", _text(seen.libcuda.cuda_served), _text(seen.libcuda.library))
+        yield VersionRow("CUDA of libcuda", _text_or_empty(seen.libcuda.cuda_served), _text_or_empty(seen.libcuda.library))
 
 
-def _toolkits(seen: Snapshot) -> Iterator[VersionRow]:
+def _toolkit_rows(seen: Snapshot) -> Iterator[VersionRow]:
     for toolkit in () if isinstance(seen.toolkits, Missing) else seen.toolkits:
         if isinstance(toolkit.toolkit_cuda, Fact):
             yield VersionRow("CUDA toolkit", toolkit.toolkit_cuda.value, toolkit.path or toolkit.toolkit_cuda.where)
@@ -62,18 +63,20 @@ def _toolkits(seen: Snapshot) -> Iterator[VersionRow]:
         yield VersionRow("cuDNN of the system", seen.system_cudnn.value, seen.system_cudnn.where)
 
 
-def _host(seen: Snapshot) -> Iterator[VersionRow]:
+def _host_rows(seen: Snapshot) -> Iterator[VersionRow]:
     if isinstance(seen.host, Host):
-        yield VersionRow("Operating system", " ".join(filter(None, map(_text, (seen.host.distribution, seen.host.distribution_version)))))
-        yield VersionRow("Kernel", " ".join(filter(None, map(_text, (seen.host.kernel, seen.host.architecture)))))
+        yield VersionRow(
+            "Operating system", " ".join(filter(None, map(_text_or_empty, (seen.host.distribution, seen.host.distribution_version))))
+        )
+        yield VersionRow("Kernel", " ".join(filter(None, map(_text_or_empty, (seen.host.kernel, seen.host.architecture)))))
 
 
-def _folder(seen: Snapshot, framework: str) -> str:
+def _framework_folder(seen: Snapshot, framework: str) -> str:
     found = () if isinstance(seen.frameworks, Missing) else seen.frameworks
-    return next((_text(other.location) for other in found if other.name == framework), "")
+    return next((_text_or_empty(other.location) for other in found if other.name == framework), "")
 
 
-def _packages(seen: Snapshot) -> Iterator[VersionRow]:
+def _package_rows(seen: Snapshot) -> Iterator[VersionRow]:
     """Yield the packages that are no framework, each with its folder if that is not the one of most."""
     listed = seen.packages.distributions if isinstance(seen.packages, Packages) else ()
     frameworks = {framework.distribution for framework in (() if isinstance(seen.frameworks, Missing) else seen.frameworks)}
@@ -83,13 +86,13 @@ def _packages(seen: Snapshot) -> Iterator[VersionRow]:
             yield VersionRow(distribution.name, distribution.version, "" if distribution.where == usual[0][0] else distribution.where)
 
 
-def _memory(size: int | None) -> str:
+def _memory_text(size: int | None) -> str:
     return f", {size / (1 << 30):.1f} GiB" if size else ""
 
 
-def _count(count: int) -> str:
+def _count_text(count: int) -> str:
     return f"{count} × " if count > 1 else ""  # noqa: RUF001 -- a cross counts
 
 
-def _text(value: object) -> str:
+def _text_or_empty(value: object) -> str:
     return "" if isinstance(value, Missing) else str(value)

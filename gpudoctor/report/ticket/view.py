@@ -7,29 +7,34 @@ from collections.abc import Mapping
 
 import msgspec
 
-from gpudoctor.findings.naming import counted
-from gpudoctor.redact.pseudonyms import Kind
+from gpudoctor.findings.wording import count_with_noun
+from gpudoctor.redact.pseudonyms import RemovedKind
 from gpudoctor.report import gpus, groups, not_checked, stages, summary
-from gpudoctor.report.details import readings
-from gpudoctor.report.fixes import FixStep, steps
-from gpudoctor.report.headline import headline
+from gpudoctor.report.details import recognition_lines
+from gpudoctor.report.fixes import FixStep, fix_steps
+from gpudoctor.report.headline import headline_of_report
 from gpudoctor.report.model import Evidence, Finding, Report
 from gpudoctor.report.ticket import curves, facts, versions
-from gpudoctor.report.words import Mark, upper_first
+from gpudoctor.report.words import Mark, capitalised
 
-_REMOVED = {
-    Kind.SECRET: "secret",
-    Kind.CREDENTIALS: "login in a URL",
-    Kind.HOME: "home folder",
-    Kind.USER: "user name",
-    Kind.HOST: "host name",
-    Kind.ADDRESS: "IP address",
-    Kind.MAC: "MAC address",
-    Kind.MAIL: "e-mail address",
-    Kind.UUID: "UUID",
-    Kind.SERIAL: "serial number",
+_REMOVED_WORDS = {
+    RemovedKind.SECRET: "secret",
+    RemovedKind.CREDENTIALS: "login in a URL",
+    RemovedKind.HOME: "home folder",
+    RemovedKind.USER: "user name",
+    RemovedKind.HOST: "host name",
+    RemovedKind.ADDRESS: "IP address",
+    RemovedKind.MAC: "MAC address",
+    RemovedKind.MAIL: "e-mail address",
+    RemovedKind.UUID: "UUID",
+    RemovedKind.SERIAL: "serial number",
 }
-_MANY = {Kind.CREDENTIALS: "logins in URLs", Kind.ADDRESS: "IP addresses", Kind.MAC: "MAC addresses", Kind.MAIL: "e-mail addresses"}
+_PLURAL_WORDS = {
+    RemovedKind.CREDENTIALS: "logins in URLs",
+    RemovedKind.ADDRESS: "IP addresses",
+    RemovedKind.MAC: "MAC addresses",
+    RemovedKind.MAIL: "e-mail addresses",
+}
 
 
 class TicketCause(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,31 +72,31 @@ class TicketView(msgspec.Struct, frozen=True, kw_only=True):
     remarks: tuple[str, ...]
     readings: list[str]
     facts: list[facts.FactSection]
-    trainings: list[curves.Panel]
-    loads: list[curves.Panel]
+    trainings: list[curves.CurvePanel]
+    loads: list[curves.CurvePanel]
     removed: str
     """What was redacted."""
     report: Report
 
 
-def view(report: Report, removed: Mapping[Kind, int]) -> TicketView:
+def ticket_view(report: Report, removed: Mapping[RemovedKind, int]) -> TicketView:
     """Return what a ticket shows of `report`, from which `removed` values of each kind were removed."""
-    top = headline(report)
+    top = headline_of_report(report)
     return TicketView(
         mark=top.mark,
         verdict=report.verdict,
         scope=top.scope,
-        headline=(top.text or upper_first(report.proved_to.text)).rstrip("."),
-        about=summary.parts(report.summary),
-        causes=[_cause(report, group) for group in groups.causes(report)],
-        notes=[_cause(report, group) for group in groups.notes(report)],
-        explained=[(finding, gpus.subjects(report, (finding,))) for finding in report.findings if finding.because_of],
-        stages=stages.table(report),
-        versions=versions.rows(report),
+        headline=(top.text or capitalised(report.proved_to.text)).rstrip("."),
+        about=summary.summary_parts(report.summary),
+        causes=[_ticket_cause(report, group) for group in groups.grouped_causes(report)],
+        notes=[_ticket_cause(report, group) for group in groups.grouped_notes(report)],
+        explained=[(finding, gpus.subject_names(report, (finding,))) for finding in report.findings if finding.because_of],
+        stages=stages.stage_table(report),
+        versions=versions.version_rows(report),
         unchecked=[
             *(
                 (reason, ", ".join(dict.fromkeys(f"{item.code} {item.name}" for item in items)))
-                for reason, items in not_checked.reasons(report)
+                for reason, items in not_checked.items_by_reason(report)
             ),
             *((not_judged.reason, not_judged.what) for not_judged in report.not_judged),
         ],
@@ -100,35 +105,38 @@ def view(report: Report, removed: Mapping[Kind, int]) -> TicketView:
             *report.snapshot.remarks,
             *(f"{skipped.code} {skipped.name} skipped: {skipped.reason or 'no reason given'}" for skipped in report.skipped),
         ),
-        readings=readings(report.recognised),
-        facts=facts.sections(report.snapshot),
-        trainings=curves.trainings(report.snapshot),
-        loads=curves.loads(report.snapshot),
-        removed=said(removed),
+        readings=recognition_lines(report.recognised),
+        facts=facts.fact_sections(report.snapshot),
+        trainings=curves.training_panels(report.snapshot),
+        loads=curves.load_panels(report.snapshot),
+        removed=removal_text(removed),
         report=report,
     )
 
 
-def footer(view: TicketView) -> list[str]:
+def footer_parts(view: TicketView) -> list[str]:
     """Return how a ticket ends: what was examined, by what, and what was removed."""
     report = view.report
     examined = report.examined
     return [
         *([f"Examined {examined.python} ({examined.why})"] if examined.python else []),
-        f"{counted(view.passed, 'check')} passed",
+        f"{count_with_noun(view.passed, 'check')} passed",
         f"gpudoctor {report.tool.version}, tables of {report.matrix.date}, {report.created}",
         *([f"Command: {shlex.join(report.argv)}"] if report.argv else []),
         f"Redacted: {view.removed}",
     ]
 
 
-def said(removed: Mapping[Kind, int]) -> str:
+def removal_text(removed: Mapping[RemovedKind, int]) -> str:
     """Return how many values of each kind were removed, in words: 1 user name, 2 IP addresses."""
-    parts = [f"{count} {_MANY[kind]}" if count > 1 and kind in _MANY else counted(count, _REMOVED[kind]) for kind, count in removed.items()]
+    parts = [
+        f"{count} {_PLURAL_WORDS[kind]}" if count > 1 and kind in _PLURAL_WORDS else count_with_noun(count, _REMOVED_WORDS[kind])
+        for kind, count in removed.items()
+    ]
     return ", ".join(parts) or "nothing"
 
 
-def _cause(report: Report, group: groups.GroupedFinding) -> TicketCause:
+def _ticket_cause(report: Report, group: groups.GroupedFinding) -> TicketCause:
     first = group.first
     return TicketCause(
         code=first.code,
@@ -136,8 +144,8 @@ def _cause(report: Report, group: groups.GroupedFinding) -> TicketCause:
         url=first.url,
         title=first.title,
         severity=first.severity,
-        aside=", ".join(filter(None, (gpus.subjects(report, group.findings), first.doubt))),
-        message=groups.message(report, group),
-        steps=tuple(steps(group)),
+        aside=", ".join(filter(None, (gpus.subject_names(report, group.findings), first.doubt))),
+        message=groups.group_message(report, group),
+        steps=tuple(fix_steps(group)),
         evidence=tuple(dict.fromkeys(seen for finding in group.findings for seen in finding.evidence)),
     )

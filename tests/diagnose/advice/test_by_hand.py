@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.diagnose.advice.by_hand import by_hand, only_named
+from gpudoctor.diagnose.advice.by_hand import manual_check, only_framework_named
 
 
 @pytest.mark.parametrize(
@@ -20,12 +20,12 @@ from gpudoctor.diagnose.advice.by_hand import by_hand, only_named
     ],
 )
 def test_a_check_is_for_the_framework(cause: str, frameworks: tuple[str, ...], has: str) -> None:
-    assert has in by_hand(cause, frameworks)
+    assert has in manual_check(cause, frameworks)
 
 
 def test_what_only_one_framework_has_is_asked_of_no_other() -> None:
-    assert "torch" in by_hand("smoke-crashed")
-    assert by_hand("smoke-crashed", ("jax",)) == ""
+    assert "torch" in manual_check("smoke-crashed")
+    assert manual_check("smoke-crashed", ("jax",)) == ""
 
 
 @pytest.mark.parametrize(
@@ -33,4 +33,4 @@ def test_what_only_one_framework_has_is_asked_of_no_other() -> None:
     [("pip show torch", "torch"), ("pip list | grep -E 'jax|torch'", ""), ("nvidia-smi", ""), ("pip show torchvision", "")],
 )
 def test_the_framework_of_a_command(command: str, name: str) -> None:
-    assert only_named(command) == name
+    assert only_framework_named(command) == name

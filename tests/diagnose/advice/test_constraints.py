@@ -7,7 +7,7 @@ import pytest
 
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.constraints import Constraints, constraints
-from gpudoctor.diagnose.advice.releases import works_here
+from gpudoctor.diagnose.advice.releases import is_release_working
 from gpudoctor.findings import Policy
 from gpudoctor.snapshot import Host, Platform
 from tests.diagnose.rules.planned import CUDNN, branches, supposed
@@ -42,7 +42,7 @@ def of(gpu: str = "8.0", driver: str | None = None, **sections: Any) -> Constrai
 )
 def test_the_cudnn_of_a_release_must_have_kernels_too_where_it_is_known(gpu: str, fields: dict[str, Any], runs: bool) -> None:
     row = release("2.8.0", **{"sass": ("sm_60", "sm_70", "sm_80"), "requires": (), "cudnn": None} | fields)
-    assert of(gpu).runs_on_gpus(row) is runs
+    assert of(gpu).has_kernels_for_gpus(row) is runs
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_release_needs_a_wheel_for_this_python_and_an_accepted_version(
     python: str, pythons: tuple[str, ...], accepts: str, fits: bool
 ) -> None:
     machine = MachineView(supposed(python=python), TABLES, Policy())
-    assert constraints(machine, accepts).installable(release("2.8.0", pythons=pythons)) is fits
+    assert constraints(machine, accepts).is_installable(release("2.8.0", pythons=pythons)) is fits
 
 
 WSL, WINDOWS = Host(platform=Platform.WSL2, architecture="x86_64"), Host(platform=Platform.WINDOWS, architecture="x86_64")
@@ -86,7 +86,7 @@ WSL, WINDOWS = Host(platform=Platform.WSL2, architecture="x86_64"), Host(platfor
 )
 def test_the_driver_must_be_as_new_as_the_cuda_needs(driver: str | None, cuda: str | None, host: Host | None, runs: bool) -> None:
     sections: dict[str, Any] = {} if host is None else {"host": host}
-    assert of(driver=driver, **sections).driver_runs(version(cuda) if cuda else None) is runs
+    assert of(driver=driver, **sections).is_cuda_supported(version(cuda) if cuda else None) is runs
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_code_that_the_driver_compiles_is_enough_only_where_it_is_accepted(
     driver: str | None, cuda: str | None, accepts_ptx: bool, runs: bool
 ) -> None:
     here = msgspec.structs.replace(of("9.0", driver), accepts_ptx=accepts_ptx)
-    assert here.runs_on_gpus(release("2.8.0", **PTX_ONLY, built_with_cuda=version(cuda) if cuda else None)) is runs
+    assert here.has_kernels_for_gpus(release("2.8.0", **PTX_ONLY, built_with_cuda=version(cuda) if cuda else None)) is runs
 
 
 @pytest.mark.parametrize(
@@ -132,4 +132,4 @@ def test_code_that_the_driver_compiles_is_enough_only_where_it_is_accepted(
 )
 def test_a_release_works_if_python_driver_and_gpu_all_fit(fields: dict[str, Any], works: bool) -> None:
     machine = MachineView(supposed(driver="550.54.14"), TABLES, Policy())
-    assert works_here(machine, release("2.8.0", **fields)) is works
+    assert is_release_working(machine, release("2.8.0", **fields)) is works

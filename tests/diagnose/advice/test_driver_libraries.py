@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.derive import MachineView
-from gpudoctor.diagnose.advice.driver_libraries import LIBCUDA, PTX_COMPILER, install_library
+from gpudoctor.diagnose.advice.driver_libraries import LIBCUDA, PTX_COMPILER, install_driver_library
 from gpudoctor.findings import Fix, Policy
 from gpudoctor.snapshot import Host, Platform
 from tests.builders import ABSENT, in_docker, machine
@@ -12,7 +12,7 @@ from tests.diagnose.rules.asking import MATRIX
 
 def fixes(library: str = LIBCUDA, system: str = "ubuntu", **changes: object) -> tuple[Fix, ...]:
     host = Host(platform=Platform.LINUX, architecture="x86_64", distribution=system)
-    return install_library(MachineView(machine(1, host=host, **changes), MATRIX, Policy()), library)
+    return install_driver_library(MachineView(machine(1, host=host, **changes), MATRIX, Policy()), library)
 
 
 def test_a_container_gets_the_library_from_its_host() -> None:

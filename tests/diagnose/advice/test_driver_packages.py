@@ -12,7 +12,7 @@ FLOOR, TRIED = versions.Version(550, 54, 14), versions.Version(560, 28, 3)
 
 
 def package(version: str) -> DriverPackage:
-    return DriverPackage("debian-12", "nvidia-driver", versions.parse(version), "proprietary", None, "distribution", (), "")
+    return DriverPackage("debian-12", "nvidia-driver", versions.parse_version(version), "proprietary", None, "distribution", (), "")
 
 
 @pytest.mark.parametrize(
@@ -35,4 +35,4 @@ def test_a_package_fits_at_a_bound(bounds: DriverBounds, version: str, fits: boo
 
 @pytest.mark.parametrize(("newest", "contradictory"), [(549, True), (550, False), (None, False)])
 def test_a_floor_above_the_newest_branch_is_a_contradiction(newest: int | None, contradictory: bool) -> None:
-    assert DriverBounds(FLOOR, newest).contradictory is contradictory
+    assert DriverBounds(FLOOR, newest).is_contradictory is contradictory

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.derive import EffectiveCode, MachineView
-from gpudoctor.derive.gpu_code import Fit, Meeting
-from gpudoctor.diagnose.advice.gpu_code import code_evidence, model_names, models
+from gpudoctor.derive.gpu_code import Fit, GpuFit
+from gpudoctor.diagnose.advice.gpu_code import code_evidence, model_names, models_text
 from gpudoctor.findings import Policy
 from tests.builders import TIMED_OUT, address
 from tests.diagnose.rules.asking import MATRIX, with_gpus
@@ -14,10 +14,10 @@ OTHER = EffectiveCode(sass=("sm_90",), ptx=(), where="matrix")
 CODE = EffectiveCode(sass=("sm_80",), ptx=("compute_80",), where="torch/lib", others=(OTHER,))
 
 
-def met(*names: object) -> tuple[Meeting, ...]:
+def met(*names: object) -> tuple[GpuFit, ...]:
     """GPUs with these names and compute capability 6.1."""
     snapshot = with_gpus(*({"name": name} for name in names))
-    return tuple(Meeting(gpu.observed, version("6.1"), Fit.TOO_OLD) for gpu in MachineView(snapshot, MATRIX, Policy()).gpus)
+    return tuple(GpuFit(gpu.observed, version("6.1"), Fit.TOO_OLD) for gpu in MachineView(snapshot, MATRIX, Policy()).gpus)
 
 
 def test_every_source_of_a_builds_kernels_is_evidence() -> None:
@@ -40,5 +40,5 @@ def test_every_source_of_a_builds_kernels_is_evidence() -> None:
     ],
 )
 def test_gpus_are_named_by_model_or_else_by_address(names: tuple[object, ...], text: str, title: str) -> None:
-    assert models(met(*names)).startswith(text)
+    assert models_text(met(*names)).startswith(text)
     assert model_names(met(*names)) == title

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.derive import MachineView
-from gpudoctor.diagnose.advice.kernel_log import logged
+from gpudoctor.diagnose.advice.kernel_log import kernel_log_evidence
 from gpudoctor.findings import Policy
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import KernelLog
@@ -27,5 +27,5 @@ def test_the_last_line_that_matches_and_names_the_gpu_is_shown_in_its_first_240_
     pattern: str, address: str, shown: list[str], matrix: Matrix
 ) -> None:
     seen = machine(3, kernel_log=KernelLog("/dev/kmsg", (), LINES))
-    facts = logged(MachineView(seen, matrix, Policy()), pattern, address)
+    facts = kernel_log_evidence(MachineView(seen, matrix, Policy()), pattern, address)
     assert [(fact.value, fact.where) for fact in facts] == [(line, "/dev/kmsg") for line in shown]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.diagnose.advice.packages import for_environment, reinstall_packages
+from gpudoctor.diagnose.advice.packages import command_for_environment, reinstall_packages
 from gpudoctor.snapshot import NOT_ASKED, Cause, Distribution, Missing, Python
 
 OURS = Python("/env/bin/python", "PATH", version="3.12", prefix="/env")
@@ -47,10 +47,10 @@ def test_a_package_is_reinstalled_in_the_folder_that_target_named(python: Python
 )
 def test_general_advice_names_the_examined_interpreter(command: str, expected: str) -> None:
     python = Python(executable="/env/bin/python", why="named", pip=True)
-    assert for_environment(command, python) == expected
-    assert for_environment(command, Missing(Cause.FAILED, "no Python")) == command
+    assert command_for_environment(command, python) == expected
+    assert command_for_environment(command, Missing(Cause.FAILED, "no Python")) == command
 
 
 def test_general_advice_uses_the_installer_of_the_environment() -> None:
     python = Python(executable="/env/bin/python", why="named", pip=False, maker="uv")
-    assert for_environment("python -m pip install 'numpy<2'", python) == "uv pip install --python /env/bin/python 'numpy<2'"
+    assert command_for_environment("python -m pip install 'numpy<2'", python) == "uv pip install --python /env/bin/python 'numpy<2'"

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.derive.demands import Demand, Violation
-from gpudoctor.derive.specifiers import requirement
-from gpudoctor.diagnose.advice.requirements import accepted, accepted_in_short
+from gpudoctor.derive.specifiers import parse_requirement
+from gpudoctor.diagnose.advice.requirements import accepted_requirement, short_accepted_requirement
 from gpudoctor.snapshot import Distribution
 
 
@@ -19,8 +19,8 @@ from gpudoctor.snapshot import Distribution
     ],
 )
 def test_a_title_leaves_out_releases_that_are_excluded_one_by_one(bounds: str, version: str, short: str) -> None:
-    wanted = requirement(f"protobuf{bounds}")
+    wanted = parse_requirement(f"protobuf{bounds}")
     assert wanted is not None
     violations = [Violation(Demand(Distribution("tensorflow", "2.19.0", "/site"), wanted, ""), Distribution("protobuf", version, "/site"))]
-    assert accepted(violations) == f"protobuf{bounds}"
-    assert accepted_in_short(violations) == f"protobuf{short}"
+    assert accepted_requirement(violations) == f"protobuf{bounds}"
+    assert short_accepted_requirement(violations) == f"protobuf{short}"

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.diagnose.advice.shell import remove_libraries, set_library_aside
+from gpudoctor.diagnose.advice.shell import hide_library, removal_command
 from tests.diagnose.rules import said
 from tests.machines import golden
 
 
-@pytest.mark.parametrize("command", [set_library_aside, lambda path: remove_libraries([path])])
+@pytest.mark.parametrize("command", [hide_library, lambda path: removal_command([path])])
 def test_ldconfig_links_a_library_no_more_that_was_taken_away(command: Callable[[str], str], tmp_path: Path) -> None:
     library = tmp_path / "a folder/libcuda.so.535.183.01"
     library.parent.mkdir()

@@ -19,7 +19,7 @@ _new: defaultdict[str, dict[tuple[str, str], str]] = defaultdict(dict)
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
     diagnoses: list[Diagnosis] = []
-    diagnosis = gpudoctor.diagnose.diagnosis
+    diagnosis = gpudoctor.diagnose.diagnosis_in_steps
 
     @functools.wraps(diagnosis)
     def collected(*arguments: Any) -> Diagnosis:
@@ -27,7 +27,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
         return diagnoses[-1]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gpudoctor.diagnose, "diagnosis", collected)
+        patch.setattr(gpudoctor.diagnose, "diagnosis_in_steps", collected)
         result = yield
     family, module = pyfuncitem.module.__name__.rsplit(".", 2)[-2:]
     name = pyfuncitem.nodeid.partition("::")[2]

@@ -21,13 +21,13 @@ from bisect import bisect_right
 from pathlib import Path
 from typing import NamedTuple
 
-from gpudoctor.derive.cards import USABLE
-from gpudoctor.fit.accounting import memory
-from gpudoctor.fit.asked import Asked
-from gpudoctor.fit.counted import USUAL, Network, Sample
-from gpudoctor.fit.presets import PRESETS, model
-from gpudoctor.model_files.configuration import of_config
-from gpudoctor.run_words import Run, parse
+from gpudoctor.derive.cards import USABLE_SHARE
+from gpudoctor.fit.accounting import peak_memory
+from gpudoctor.fit.counted_models import USUAL_SAMPLE, PresetNetwork, SampleSize
+from gpudoctor.fit.presets import PRESETS, model_of_name
+from gpudoctor.fit.run_options import Asked
+from gpudoctor.model_files.configuration import network_of_configuration
+from gpudoctor.run_spelling import Run, run_of_words
 
 _MOST_TOKENS = 1 << 17
 _SIZES = ("hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "intermediate_size", "vocab_size")
@@ -57,7 +57,7 @@ class Measured(NamedTuple):
     @property
     def needed(self) -> int:
         """The bytes of the peak by our count, without what is no tensor."""
-        needs = memory(self.run.model, self.run.asked, self.batch)
+        needs = peak_memory(self.run.model, self.run.asked, self.batch)
         return needs.total - needs.reserve - needs.fragmentation
 
 
@@ -89,7 +89,9 @@ class Context(NamedTuple):
     def longest(self) -> int:
         """The longest sequence by our count."""
         return bisect_right(
-            range(1, _MOST_TOKENS), self.usable, key=lambda tokens: memory(model(self.model, Sample(tokens)), self.asked, 1).total
+            range(1, _MOST_TOKENS),
+            self.usable,
+            key=lambda tokens: peak_memory(model_of_name(self.model, SampleSize(tokens)), self.asked, 1).total,
         )
 
 
@@ -100,7 +102,7 @@ def contexts() -> list[Context]:
             f"{row['model']} {row['gib']} GiB",
             row["model"],
             _asked(row["options"]),
-            round(USABLE * int(row["gib"]) * (1 << 30)),
+            round(USABLE_SHARE * int(row["gib"]) * (1 << 30)),
             int(row["fits"]),
         )
         for row in _rows("contexts")
@@ -136,16 +138,16 @@ def _name(row: dict[str, str]) -> str:
 
 
 def _run(row: dict[str, str]) -> Run:
-    sample = Sample(int(row["tokens"])) if row.get("tokens") else USUAL
+    sample = SampleSize(int(row["tokens"])) if row.get("tokens") else USUAL_SAMPLE
     asked = _asked(row["options"], row.get("batch") or "1")
     name = row["model"]
-    return Run(model(name, sample) if name in PRESETS else _configured(name).model(name, sample), asked)
+    return Run(model_of_name(name, sample) if name in PRESETS else _configured(name).model(name, sample), asked)
 
 
 def _asked(options: str, batch: str = "1") -> Asked:
-    return parse(f"lenet,{options.replace(' ', ',')},batch={batch}").asked
+    return run_of_words(f"lenet,{options.replace(' ', ',')},batch={batch}").asked
 
 
-def _configured(name: str) -> Network:
+def _configured(name: str) -> PresetNetwork:
     kind, sizes, tied = _SHAPES[name]
-    return of_config(name, {"model_type": kind, "tie_word_embeddings": tied, **dict(zip(_SIZES, sizes, strict=True))})
+    return network_of_configuration(name, {"model_type": kind, "tie_word_embeddings": tied, **dict(zip(_SIZES, sizes, strict=True))})

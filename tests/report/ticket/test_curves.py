@@ -6,16 +6,16 @@ import math
 
 import pytest
 
-from gpudoctor.report.ticket.curves import HEIGHT, WIDTH, Curve, loads, trainings
+from gpudoctor.report.ticket.curves import HEIGHT, WIDTH, PlottedCurve, load_panels, training_panels
 from gpudoctor.snapshot import Cause, GpuLoad, Loads, Missing, Real, Smoke, Snapshot, Span, StageKind, StageLoad, Training
 
 TOP, BOTTOM = 1.0, HEIGHT - 1.0
 
 
-def drawn(*losses: Real) -> Curve:
+def drawn(*losses: Real) -> PlottedCurve:
     """Return a loss curve."""
     run = Training("CPU:0", ("CPU:0",), len(losses), losses, 0.9, 0.8, 1.0, 100.0)
-    (panel,) = trainings(Snapshot(created="", smoke=(Smoke(framework="tensorflow", trainings=(run,)),)))
+    (panel,) = training_panels(Snapshot(created="", smoke=(Smoke(framework="tensorflow", trainings=(run,)),)))
     (curve,) = panel.curves
     return curve
 
@@ -25,7 +25,7 @@ def points(*losses: Real) -> list[tuple[float, float]]:
     return places(drawn(*losses))
 
 
-def places(curve: Curve) -> list[tuple[float, float]]:
+def places(curve: PlottedCurve) -> list[tuple[float, float]]:
     """Return the points of a curve, from the top left corner."""
     return [(float(x), float(y)) for x, _, y in (point.partition(",") for point in curve.points.split())]
 
@@ -65,10 +65,10 @@ STAGES = (
 )
 
 
-def curves(*stages: StageLoad) -> dict[str, Curve]:
+def curves(*stages: StageLoad) -> dict[str, PlottedCurve]:
     """Return the curves of a GPU over some stages, by title."""
     load = GpuLoad("torch", "0000:01:00.0", stages)
-    return {curve.title: curve for panel in loads(Snapshot(created="", loads=Loads((load,), 8.0, 0.1))) for curve in panel.curves}
+    return {curve.title: curve for panel in load_panels(Snapshot(created="", loads=Loads((load,), 8.0, 0.1))) for curve in panel.curves}
 
 
 def test_a_stage_is_as_wide_as_it_is_long_and_stages_without_the_value_are_left_out() -> None:
@@ -108,4 +108,4 @@ def test_a_stage_without_a_length_is_still_drawn(seconds: float) -> None:
 
 def test_a_gpu_without_any_value_has_no_picture() -> None:
     assert curves(StageLoad(StageKind.TRAINING, 3, 0.2)) == {}
-    assert loads(Snapshot(created="")) == []
+    assert load_panels(Snapshot(created="")) == []

@@ -14,9 +14,9 @@ from selenium.webdriver.common.by import By
 
 from gpudoctor.report import markdown as report_markdown
 from gpudoctor.report import terminal
-from gpudoctor.report.build import build
+from gpudoctor.report.build import build_report
 from gpudoctor.report.model import Report
-from gpudoctor.report.ticket.markdown import LIMIT
+from gpudoctor.report.ticket.markdown import MAX_LETTERS
 from tests.browser import chromium
 from tests.redact.planted import examination
 from tests.report.test_markup import READER
@@ -64,7 +64,7 @@ def check_markdown(text: str) -> None:
     assert [target for target in targets if not LINKS.fullmatch(target)] == []
     assert set(tags) <= STRUCTURE
     assert tags.count("details") == tags.count("/details")
-    assert len(text.encode("utf-8", "backslashreplace")) <= LIMIT
+    assert len(text.encode("utf-8", "backslashreplace")) <= MAX_LETTERS
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", text)
 
 
@@ -77,7 +77,7 @@ def test_markdown_shows_no_markup_of_the_machine(kind: str, gaps: bool) -> None:
 @pytest.mark.parametrize("form", [terminal.render, report_markdown.render], ids=["terminal", "markdown"])
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_the_report_itself_shows_none_either(kind: str, form: Callable[[Report], str]) -> None:
-    text = form(build(examination(HOSTILE[kind], gaps=False)))
+    text = form(build_report(examination(HOSTILE[kind], gaps=False)))
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", text)
     if form is report_markdown.render:
         targets, tags = links_and_markup(text)

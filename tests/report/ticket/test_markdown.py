@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from gpudoctor.report.build import build
+from gpudoctor.report.build import build_report
 from gpudoctor.report.ticket import markdown
 from tests.report.ticket.tickets import of_machine
 
@@ -39,7 +39,7 @@ def ticket(machine: str, count: int, letters: int) -> Shown:
     chance, seen = random.Random(count), of_machine(machine)
     remarks = tuple("".join(chance.choices(string.ascii_lowercase, k=letters)) for _ in range(count))
     talkative = msgspec.structs.replace(seen, snapshot=msgspec.structs.replace(seen.snapshot, remarks=remarks))
-    text = markdown.render(build(talkative, "ticket"), {})
+    text = markdown.render(build_report(talkative, "ticket"), {})
     shown = re.findall(r"^- ([a-z]{40,})(…?)$", text, re.MULTILINE)
     for whole, (begin, sign) in zip(remarks, shown, strict=False):
         assert whole.startswith(begin)

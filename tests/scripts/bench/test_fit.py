@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gpudoctor.fit.counted import Network
-from gpudoctor.fit.model import Affine, Model
+from gpudoctor.fit.counted_models import PresetNetwork
+from gpudoctor.fit.model import LinearInBatch, Model
 from tests.scripts.programs import SCRIPTS, script
 
 fit = script("bench/fit")
@@ -20,9 +20,9 @@ ROWS, SHAPE = next((rows, shape) for name, rows, shape in fit.networks(0) if nam
 
 def traced(factor: float) -> Model:
     """A trace that keeps this multiple of what the formula says."""
-    model = Network(ROWS, SHAPE).model("transformer 0")
+    model = PresetNetwork(ROWS, SHAPE).model("transformer 0")
     assert model.full
-    full = msgspec.structs.replace(model.full, kept=Affine(round(factor * model.full.kept.per_sample)))
+    full = msgspec.structs.replace(model.full, kept=LinearInBatch(round(factor * model.full.kept.per_sample)))
     return msgspec.structs.replace(model, full=full, traced_by="torch")
 
 
@@ -31,12 +31,12 @@ def test_the_networks_of_a_seed_are_always_the_same_and_each_can_be_counted() ->
     networks = list(fit.networks(1))
     assert networks != list(fit.networks(2))
     assert len(networks) == 15
-    assert all(Network(rows, shape).model(name).step_flops for name, rows, shape in networks)
+    assert all(PresetNetwork(rows, shape).model(name).step_flops for name, rows, shape in networks)
 
 
 @pytest.mark.parametrize(("trace", "parameters", "bad"), [(1.04, 0, False), (1.06, 0, True), (0.94, 0, True), (1.0, 1, True)])
 def test_a_trace_beyond_the_bar_or_with_other_parameters_is_bad(trace: float, parameters: int, *, bad: bool) -> None:
-    formula = Network(ROWS, SHAPE).model("transformer 0")
+    formula = PresetNetwork(ROWS, SHAPE).model("transformer 0")
     assert formula.full
     measured = {"parameters": formula.parameters + parameters, "steps": [{"batch": 64, "kept": formula.full.kept.at(64)}]}
     result = fit.Result("torch", "transformer 0")

@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse
 
 from gpudoctor.examination import Examination
 from gpudoctor.report import document
-from gpudoctor.report.build import build
+from gpudoctor.report.build import build_report
 from tests.machines import store
 from tests.machines.diagnoses import diagnosis
 from tests.scripts.preflight import BROKEN, MEMORY, READY, RECIPES, UNKNOWN, Machine, Recipe, run
@@ -76,7 +76,7 @@ def test_no_recorded_machine_has_a_series_twice(monkeypatch: pytest.MonkeyPatch)
         examination = Examination(
             snapshot=store.recorded(name), diagnosis=diagnosis(name), policy=store.policy(name), matrix_date="2026-01-01"
         )
-        report = json.loads(document.encode(build(examination)))
+        report = json.loads(document.encode_document(build_report(examination)))
         families = list(parse(textfile.text(report)))
         assert {family.type for family in families} == {"gauge"}
         series = [(sample.name, *sorted(sample.labels.items())) for family in families for sample in family.samples]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpudoctor.matrix.table import Table
-from gpudoctor.matrix.tables import CUDA, CUDNN, OTHERS, RELEASES
+from gpudoctor.matrix.tables import CUDA, CUDNN, OTHER_RELEASES, RELEASE_TABLES
 
 from .served import archive, metadata, run, served
 from .test_fatbin import SASS_90A, container, entry
@@ -88,20 +88,20 @@ TORCH_WHEEL = archive(
 )
 FRAMEWORKS: dict[str, tuple[Table[Any], str, bytes, str]] = {
     "torch": (
-        RELEASES["torch"],
+        RELEASE_TABLES["torch"],
         "torch-{}-cp311-cp311-manylinux1_x86_64.whl",
         TORCH_WHEEL,
         "torch,{},linux_x86_64,3.11,cpu,,,,,,1,,,torch-wheels",
     ),
     "tensorflow": (
-        RELEASES["tensorflow"],
+        RELEASE_TABLES["tensorflow"],
         "tensorflow-{}-cp311-cp311-manylinux1_x86_64.whl",
         archive(tensorflow__python__platform__build_info_dot_py=CPU, **metadata("")),
         "tensorflow,{},linux_x86_64,3.11,cpu,,,,,,,,,tensorflow-wheels",
     ),
-    "jax": (RELEASES["jax"], "jax-{}-py3-none-any.whl", archive(**metadata("")), "jax,{},any,,none,,,,,,,,,jax-wheels"),
+    "jax": (RELEASE_TABLES["jax"], "jax-{}-py3-none-any.whl", archive(**metadata("")), "jax,{},any,,none,,,,,,,,,jax-wheels"),
     "others": (
-        OTHERS,
+        OTHER_RELEASES,
         "cupy_cuda13x-{}-cp311-cp311-manylinux1_x86_64.whl",
         archive(**metadata("")),
         "cupy-cuda13x,{},linux_x86_64,3.11,cuda,13,,,,,,,,cupy-wheels",

@@ -22,7 +22,7 @@ from .served import Done, run
 
 pytest.importorskip("pip", reason="the refresh scripts read the index as pip is configured for it")
 
-HEADER = ",".join(tables.RELEASES["torch"].columns) + "\n"
+HEADER = ",".join(tables.RELEASE_TABLES["torch"].columns) + "\n"
 TORCH = "torch-2.1.0-cp311-cp311-manylinux1_x86_64.whl"
 BROKEN = "torch-2.2.0-cp311-cp311-manylinux1_x86_64.whl"
 ROW = "torch,2.1.0,linux_x86_64,3.11,cuda,12.1,8.9.2.26,sm_50 sm_80 sm_90,none,nvidia-cudnn-cu12==8.9.2.26,1,,,torch-wheels,\n"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.matrix.tables import OTHERS, RELEASES, REQUIREMENTS
+from gpudoctor.matrix.tables import OTHER_RELEASES, RELEASE_TABLES, REQUIREMENTS
 from scripts.refresh.metadata import bounds
 from scripts.refresh.requirements import spans
 from tests.matrix.samples import version
@@ -43,8 +43,8 @@ def test_only_what_excludes_a_release_of_another_package_counts() -> None:
 
 
 def test_the_program_reads_each_release_in_the_tables_and_keeps_other_rows(tmp_path: Path) -> None:
-    header = ",".join(OTHERS.columns) + "\n"
-    for table in RELEASES.values():
+    header = ",".join(OTHER_RELEASES.columns) + "\n"
+    for table in RELEASE_TABLES.values():
         (tmp_path / f"{table.name}.csv").write_text(header)
     (tmp_path / "others.csv").write_text(header)
     (tmp_path / "torch.csv").write_text(header + ROW.format("2.5.1") + ROW.format("2.6.0"))

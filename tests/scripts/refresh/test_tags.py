@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudoctor.derive.wheel_tags import accepted
+from gpudoctor.derive.wheel_tags import is_accepted
 from scripts.refresh.index import IndexFile
 from scripts.refresh.tags import oldest, spans, tags_of
 from tests.plan.samples import torch
@@ -50,7 +50,7 @@ GLIBCS = st.sets(st.integers(5, 60), min_size=1)
 @given(needed=GLIBCS, installed=st.integers(5, 60))
 def test_a_wheel_suits_every_glibc_from_its_oldest_tag_on_and_no_musl(needed: set[int], installed: int) -> None:
     tags = [f"{tag}_x86_64" for tag in oldest(f"manylinux_2_{minor}" for minor in needed)]
-    assert accepted(tags, f"glibc 2.{installed}") == (installed >= min(needed))
-    assert not accepted(tags, "musl")
-    assert accepted([*tags, "musllinux_1_2_x86_64"], "musl")
-    assert accepted(["linux_x86_64"], f"glibc 2.{installed}")
+    assert is_accepted(tags, f"glibc 2.{installed}") == (installed >= min(needed))
+    assert not is_accepted(tags, "musl")
+    assert is_accepted([*tags, "musllinux_1_2_x86_64"], "musl")
+    assert is_accepted(["linux_x86_64"], f"glibc 2.{installed}")

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from gpudoctor.matrix import Matrix
-from gpudoctor.matrix.tables import RELEASES
+from gpudoctor.matrix.tables import RELEASE_TABLES
 from gpudoctor.versions import Version
 from scripts.refresh import tensorflow as refresh_tensorflow
 from scripts.refresh.common import Release, Wheel
@@ -209,7 +209,7 @@ def test_the_newest_three_minor_versions_agree_with_their_wheels(shipped: Matrix
     ]
     assert {release.release for release in releases} == minors
     assert max(release.release for release in group_releases(index.files("tensorflow"), refresh_tensorflow.wanted)) in minors
-    table = RELEASES["tensorflow"]
+    table = RELEASE_TABLES["tensorflow"]
     rows = {table.key(row): row for row in shipped.rows(table)}
     with ThreadPoolExecutor(8) as pool:
         told = pool.map(lambda release: refresh_tensorflow.read(Wheel(release, index, tmp_path)), releases)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from gpudoctor import versions as parsing
-from gpudoctor.derive.specifiers import requirement
+from gpudoctor.derive.specifiers import parse_requirement
 from gpudoctor.matrix import Matrix
-from gpudoctor.matrix.tables import RELEASES
+from gpudoctor.matrix.tables import RELEASE_TABLES
 from gpudoctor.versions import Version
 from scripts.refresh import torch as refresh_torch
 from scripts.refresh.common import Release, Wheel
@@ -173,7 +173,7 @@ def test_the_newest_three_minor_versions_agree_with_their_wheels(shipped: Matrix
     index, minors = Index(), newest_minors(shipped, 3)
     releases = group_releases(index.files("torch"), lambda _, release: release in minors)
     assert {release.release for release in releases} == set(minors)
-    table = RELEASES["torch"]
+    table = RELEASE_TABLES["torch"]
     rows = {table.key(row): row for row in shipped.rows(table)}
     with ThreadPoolExecutor(8) as pool:
         told = pool.map(lambda release: refresh_torch.read(Wheel(release, index, tmp_path)), releases)
@@ -255,7 +255,7 @@ def test_what_the_other_builds_require_of_nvidia_is_of_their_cuda_and_cudnn(ship
 
     compared = 0
     for build in shipped.rows(TORCH_BUILDS):
-        pins = {wanted.name: wanted.specifier for wanted in map(requirement, build.nvidia or ()) if wanted is not None}
+        pins = {wanted.name: wanted.specifier for wanted in map(parse_requirement, build.nvidia or ()) if wanted is not None}
         cuda = refresh_torch.cuda_of(build.local)
         assert cuda is not None
         libraries = {name: pin for name, pin in pins.items() if name.startswith("nvidia-")}
@@ -277,7 +277,7 @@ def test_shipped_torchvision_and_torchaudio_name_their_torch(shipped: Matrix, wh
     row = shipped.resolve(distribution, version).row
     assert row is not None
     assert torch in row.requires
-    pin = parsing.parse(torch.removeprefix("torch=="))
+    pin = parsing.parse_version(torch.removeprefix("torch=="))
     built = shipped.resolve("torch", str(pin)).row
     assert built is not None
     assert row.built_with_cuda == built.built_with_cuda

@@ -48,7 +48,7 @@ WHEELS = {
 }
 """The wheel of a component: nvidia-WHEEL-cu12; for CUDA 13 nvidia-WHEEL, but nvidia-WHEEL-cu13 for cuDNN, NCCL and others."""
 
-_SONAMES: tuple[tuple[tuple[int, int], dict[str, str]], ...] = (
+_SONAMES_BY_CUDA: tuple[tuple[tuple[int, int], dict[str, str]], ...] = (
     ((13, 0), {"cudart": "13", "cublas": "13", "cublaslt": "13", "cufft": "12", "curand": "10", "cusolver": "12", "cusparse": "12", "cupti": "13"}),
     ((12, 0), {"cudart": "12", "cublas": "12", "cublaslt": "12", "cufft": "11", "curand": "10", "cusolver": "11", "cusparse": "12", "cupti": "12"}),
     ((11, 1), {"cudart": "11.0", "cublas": "11", "cublaslt": "11", "cufft": "10", "curand": "10", "cusolver": "11", "cusparse": "11"}),
@@ -77,7 +77,7 @@ def soname(component: str, release: str) -> str | None:
         return None
     minor = digits[1] if len(digits) > 1 and digits[1].isdecimal() else ""
     key = (int(digits[0]), int(minor or "99"))
-    for since, names in _SONAMES:
+    for since, names in _SONAMES_BY_CUDA:
         if key >= since:
             suffix = names.get(component)
             return f"{stem}.so.{suffix}" if suffix else f"{stem}.so.{digits[0]}.{minor}" if minor else None

@@ -6,7 +6,7 @@ import os
 
 from gpudoctor.children.own.xray.components import WHEELS, component
 from gpudoctor.elf import file
-from gpudoctor.elf.system import System, closed
+from gpudoctor.elf.system import FileTree, closed_folder
 
 TOOLKITS = ("/usr/local", "/opt")
 SYSTEM = (
@@ -31,7 +31,7 @@ DANGLING = -1
 class Disk:
     """The folders below a root that may have CUDA libraries; each is listed once."""
 
-    def __init__(self, system: System, path: tuple[str, ...], prefixes: tuple[str, ...]) -> None:
+    def __init__(self, system: FileTree, path: tuple[str, ...], prefixes: tuple[str, ...]) -> None:
         """`path` is the target's sys.path, `prefixes` are its own and conda's."""
         self._place = system.place
         self.real = system.real
@@ -61,7 +61,7 @@ class Disk:
         try:
             os.close(os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
         except PermissionError as error:
-            return closed(place)[len(place) - len(path) :], "unreadable", str(error.strerror)
+            return closed_folder(place)[len(place) - len(path) :], "unreadable", str(error.strerror)
         except OSError as error:
             if os.path.islink(place):
                 return path, "dangling-link", f"a link to {os.readlink(place)}, which does not exist"
@@ -95,7 +95,7 @@ class Disk:
     def unloadable(self, path: str) -> tuple[str, str] | None:
         """Why no process here can load an extension module: a kind of damage and its words; None if one can, or it cannot be read."""
         try:
-            elf = file.read(self._place(path))
+            elf = file.read_elf_file(self._place(path))
         except OSError:
             return None
         except file.NotElf as refused:
@@ -109,7 +109,7 @@ class Disk:
         """
         try:
             with os.scandir(self._place(folder)) as entries:
-                return {entry.name: _size(entry) if entry.name.endswith(MODULES) else 0 for entry in entries}
+                return {entry.name: _size_of_entry(entry) if entry.name.endswith(MODULES) else 0 for entry in entries}
         except (FileNotFoundError, NotADirectoryError):
             return {}
         except (OSError, ValueError):
@@ -118,7 +118,7 @@ class Disk:
     def needed(self, path: str) -> tuple[str, ...]:
         """The libraries that a file links; none if it cannot be read."""
         try:
-            return tuple(file.read(self._place(path)).needed)
+            return tuple(file.read_elf_file(self._place(path)).needed)
         except (OSError, file.NotElf):
             return ()
 
@@ -164,10 +164,15 @@ class Disk:
     def folders(self) -> list[tuple[str, str]]:
         """Every folder that may have CUDA libraries, and its owner."""
         if self._folders is None:
-            self._folders = [*self._sites(), *self._conda(), *self._toolkits(), *((folder, "system") for folder in SYSTEM)][:MOST_PLACES]
+            self._folders = [
+                *self._wheel_folders(),
+                *self._conda_folders(),
+                *self._toolkit_folders(),
+                *((folder, "system") for folder in SYSTEM),
+            ][:MOST_PLACES]
         return self._folders
 
-    def _sites(self) -> list[tuple[str, str]]:
+    def _wheel_folders(self) -> list[tuple[str, str]]:
         return [
             (f"{site}/nvidia/{part}/lib", "wheel")
             for site in self.path
@@ -175,10 +180,10 @@ class Disk:
             if self.names(f"{site}/nvidia/{part}/lib")
         ]
 
-    def _conda(self) -> list[tuple[str, str]]:
+    def _conda_folders(self) -> list[tuple[str, str]]:
         return [(f"{prefix}/lib", "conda") for prefix in dict.fromkeys(self._prefixes) if self.exists(f"{prefix}/conda-meta")]
 
-    def _toolkits(self) -> list[tuple[str, str]]:
+    def _toolkit_folders(self) -> list[tuple[str, str]]:
         libs = ("lib64", "lib", f"targets/{os.uname().machine}-linux/lib", "extras/CUPTI/lib64")
         homes = [f"{place}/{name}" for place in TOOLKITS for name in sorted(self.names(place)) if name.startswith("cuda")]
         return [(f"{home}/{lib}", "toolkit") for home in homes for lib in libs if self.exists(f"{home}/{lib}")]
@@ -186,7 +191,7 @@ class Disk:
     def elsewhere(self, wanted: str, besides: str) -> list[tuple[str, str]]:
         """The files named like `wanted` apart from the version at the end, each once with its folder's owner; without the file `besides`."""
         if self._files is None:
-            self._files = self._index()
+            self._files = self._libraries_by_component()
         seen = {self.real(besides)} if besides else set()
         found = []
         for path, kind in self._files.get(wanted.partition(".so")[0], ()):
@@ -196,7 +201,7 @@ class Disk:
                 found.append((path, kind))
         return sorted(found, key=lambda file: file[0].rpartition("/")[2] != wanted)
 
-    def _index(self) -> dict[str, list[tuple[str, str]]]:
+    def _libraries_by_component(self) -> dict[str, list[tuple[str, str]]]:
         index: dict[str, list[tuple[str, str]]] = {}
         for folder, kind in self.folders():
             for name in self.names(folder):
@@ -211,7 +216,7 @@ class Disk:
     def owners(self, path: str, component: str) -> list[str]:
         """The distribution that owns a file, or those that may; "conda", "toolkit", "driver" or "system"; empty if unknown."""
         owner = "driver" if component == "cuda" else self._place_owner(path)
-        return self._wheel(path, component)[1] or ([owner] if owner else [])
+        return self._wheels_of_file(path, component)[1] or ([owner] if owner else [])
 
     def _place_owner(self, path: str) -> str:
         if any(path.startswith(f"{prefix}/lib/") and self.exists(f"{prefix}/conda-meta") for prefix in self._prefixes):
@@ -220,7 +225,7 @@ class Disk:
             return "toolkit"
         return "system" if path.startswith(("/usr/", "/lib")) else ""
 
-    def _wheel(self, path: str, component: str) -> tuple[str, list[str]]:
+    def _wheels_of_file(self, path: str, component: str) -> tuple[str, list[str]]:
         """The installed wheels that install such a file there, and the folder with their metadata.
 
         Several if those of two CUDA versions share a folder and RECORD does not decide.
@@ -234,31 +239,31 @@ class Disk:
                 if part.startswith("cu") and part[2:].isdecimal():
                     return site, [name for name in (stem, f"{stem}-{part}") if name in installed][:1]
                 named = [name for name in installed if name.startswith(f"{stem}-cu") and name[len(stem) + 3 :].isdecimal()]
-                return site, named if len(named) < 2 else self._written_by(site, plain, sorted(named))
+                return site, named if len(named) < 2 else self._wheels_with_file(site, plain, sorted(named))
         return "", []
 
-    def _written_by(self, site: str, path: str, named: list[str]) -> list[str]:
+    def _wheels_with_file(self, site: str, path: str, named: list[str]) -> list[str]:
         """The wheels whose RECORD has the file with its present size: of two that share a folder, the one installed last."""
-        return [name for name in named if self._fitting(site, name, path)] or named
+        return [name for name in named if self._versions_with_file(site, name, path)] or named
 
-    def _fitting(self, site: str, name: str, path: str) -> list[str]:
+    def _versions_with_file(self, site: str, name: str, path: str) -> list[str]:
         """The versions of a wheel whose RECORD has the file with its present size: an older one's metadata may remain."""
         try:
             size = str(os.stat(self._place(path)).st_size)
         except OSError:
             return []
         inside = os.path.normpath(path)[len(site) + 1 :]
-        return [version for version in self.wheels(site)[name] if self._recorded(site, name, version, inside) == size]
+        return [version for version in self.wheels(site)[name] if self._recorded_size(site, name, version, inside) == size]
 
-    def _recorded(self, site: str, name: str, version: str, inside: str) -> str:
+    def _recorded_size(self, site: str, name: str, version: str, inside: str) -> str:
         """The size of a file in a wheel's RECORD; empty if it has none."""
         text = self.text(f"{site}/{name.replace('-', '_')}-{version}.dist-info/RECORD")
         line = text.partition(f"\n{inside},")[2] or (text[len(inside) + 1 :] if text.startswith(f"{inside},") else "")
         return line.partition("\n")[0].rpartition(",")[2].strip()
 
-    def _by_metadata(self, site: str, name: str, path: str) -> tuple[str, str] | str:
+    def _version_from_metadata(self, site: str, name: str, path: str) -> tuple[str, str] | str:
         versions = self.wheels(site)[name]
-        left = versions if len(versions) == 1 else self._fitting(site, name, path)
+        left = versions if len(versions) == 1 else self._versions_with_file(site, name, path)
         return (left[0], f"the metadata of {name}") if len(left) == 1 else f"metadata of {name} {' and '.join(versions)} is installed"
 
     def version(self, path: str, component: str, soname: str) -> tuple[str, str] | str:
@@ -272,9 +277,9 @@ class Disk:
                 numbers = defined(self.text(f"{folder}/{header}", _HEADER_BYTES), words)
                 if numbers:
                     return numbers, f"{folder}/{header}"
-        site, named = self._wheel(path, component)
+        site, named = self._wheels_of_file(path, component)
         if len(named) == 1:
-            return self._by_metadata(site, named[0], path)
+            return self._version_from_metadata(site, named[0], path)
         if named:
             return f"{' and '.join(named)} share a folder"
         real = self.real(path)
@@ -289,7 +294,7 @@ class Disk:
         return (soname.partition(".so.")[2], "the soname") if ".so." in soname else "neither metadata nor its name states it"
 
 
-def _size(entry: os.DirEntry[str]) -> int:
+def _size_of_entry(entry: os.DirEntry[str]) -> int:
     try:
         return entry.stat().st_size
     except OSError:

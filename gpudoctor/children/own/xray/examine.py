@@ -14,8 +14,8 @@ from gpudoctor.children.own.xray.patient import Around, Patient, damage, missing
 from gpudoctor.children.own.xray.python_files import UNFIT, Hole, asking, holes
 from gpudoctor.children.own.xray.unresolved import unresolved
 from gpudoctor.children.own.xray.wanted import WantedFramework, loading
-from gpudoctor.elf.loader import Loader, Setting
-from gpudoctor.elf.system import CannotLoad, System
+from gpudoctor.elf.loader import Loader, LoaderSetting
+from gpudoctor.elf.system import CannotLoad, FileTree
 from gpudoctor.frameworks import spec_of
 
 Say = Callable[[dict[str, Any]], None]
@@ -39,7 +39,7 @@ class Task:
         """By framework: the modules of packages that it requires and that are not installed, with commas."""
 
 
-_SYSTEM = "/usr"
+_SYSTEM_PREFIX = "/usr"
 """The prefix of a system's own Python, which is examined below another root as all of that machine is."""
 
 
@@ -54,8 +54,12 @@ def around(task: Task) -> Around:
         os.path.dirname(file)
         for file in (*preload.replace(":", " ").split(), *task.mapped, *(framework.home for framework in task.frameworks))
     ]
-    folders = [folder for folder in (*task.path, *library_path.split(":"), *named, prefix, base) if len(folder) > 1 and folder != _SYSTEM]
-    system = System(task.root, [] if prefix == _SYSTEM else [*folders, binary])  # it runs here, although /usr is the other machine's
+    folders = [
+        folder for folder in (*task.path, *library_path.split(":"), *named, prefix, base) if len(folder) > 1 and folder != _SYSTEM_PREFIX
+    ]
+    system = FileTree(
+        task.root, [] if prefix == _SYSTEM_PREFIX else [*folders, binary]
+    )  # it runs here, although /usr is the other machine's
     program = system.real(task.executable)
     elf = system.elf(program)
     if elf is None:
@@ -63,7 +67,7 @@ def around(task: Task) -> Around:
     if "musl" in elf.interpreter:
         raise CannotLoad("its C library is musl, whose loader gpudoctor does not simulate")
     defaults = system.defaults(elf.interpreter, elf.machine, elf.bits)
-    setting = Setting(defaults, system.cache(elf.machine, elf.bits), library_path, preload)
+    setting = LoaderSetting(defaults, system.cache(elf.machine, elf.bits), library_path, preload)
     prefixes = [folder for folder in (prefix, task.environ.get("CONDA_PREFIX", "")) if folder.startswith("/")]
     shared = Around(system, Disk(system, task.path, tuple(prefixes)), setting, program)
     shared.mapped = task.mapped
@@ -81,9 +85,9 @@ def environment(task: Task, say: Say, mark: Mark) -> None:
     for wish in task.frameworks:
         mark(f"looking at {wish.name}")
         try:
-            said = _framework(shared, wish, task.environ)
-            said |= _holes(shared, said, wish, task.absent.get(wish.name, ""))
-            say({**said, **_shadowed(shared, wish, task.shadowed)})
+            said = _framework_libraries(shared, wish, task.environ)
+            said |= _missing_python_files(shared, said, wish, task.absent.get(wish.name, ""))
+            say({**said, **_shadowed_modules(shared, wish, task.shadowed)})
         except Exception as error:  # noqa: BLE001 -- a defect of ours costs one framework, and is said
             crash = crashed(error)
             say({"type": "framework-libraries", "framework": wish.name, "code": crash, "uses": crash})
@@ -105,13 +109,13 @@ def crashed(error: Exception) -> dict[str, str]:
     return missing("crashed", f"gpudoctor's X-ray crashed: {type(error).__name__} ({error}) in {place}")
 
 
-def _framework(shared: Around, wish: WantedFramework, environ: Mapping[str, str]) -> dict[str, Any]:
+def _framework_libraries(shared: Around, wish: WantedFramework, environ: Mapping[str, str]) -> dict[str, Any]:
     said: dict[str, Any] = {"type": "framework-libraries", "framework": wish.name}
     try:
         patient, own = loading(wish.name)(wish, shared)
     except CannotLoad as refused:
         return {**said, "uses": missing("failed", refused.reason)}
-    objects = [found for path in own if (found := _object(shared, path)) is not None]
+    objects = [found for path in own if (found := _library_file(shared, path)) is not None]
     uses: Any = list(patient.uses.values())
     holding = [library for library in objects if library["code"]["type"] == "gpu-code"]
     most = max(holding, key=lambda one: _code_size(shared, one["path"]), default=None)
@@ -131,7 +135,7 @@ def _framework(shared: Around, wish: WantedFramework, environ: Mapping[str, str]
     taken = {use["file"].get("path") for use in uses}
     also = [library.path for library in patient.loader.objects if component(library.name) is not None and library.path not in taken]
     for path in own:
-        _broken(patient, path)
+        _record_unloadable(patient, path)
     lacking = unresolved(shared, patient.loader.objects)
     uses = missing("failed", patient.unknown) if patient.unknown else uses
     mapped = sum(library.elf.span for library in patient.loader.objects)
@@ -146,7 +150,7 @@ def _framework(shared: Around, wish: WantedFramework, environ: Mapping[str, str]
     }
 
 
-def _holes(shared: Around, said: dict[str, Any], wish: WantedFramework, absent: str) -> dict[str, Any]:
+def _missing_python_files(shared: Around, said: dict[str, Any], wish: WantedFramework, absent: str) -> dict[str, Any]:
     """What the import of the framework's Python files lacks: one of them, or a module of another package."""
     spec = spec_of(wish.name)
     found = holes(shared.disk, wish.home, spec, frozenset(filter(None, absent.split(","))))
@@ -170,13 +174,13 @@ def _unfit(found: Hole) -> dict[str, Any]:
     return {**said, "asked_by": found.asked_by, "owner": found.pin, **refusal}
 
 
-def _shadowed(shared: Around, wish: WantedFramework, shadows: Mapping[str, str]) -> dict[str, Any]:
+def _shadowed_modules(shared: Around, wish: WantedFramework, shadows: Mapping[str, str]) -> dict[str, Any]:
     """The modules of the standard library that the framework's import asks for and that other files shadow."""
     asked = asking(shared.disk, wish.home, spec_of(wish.name), shadows) if shadows else []
     return {"shadowed_modules": [damage(one.module, one.kind, one.why, []) | {"asked_by": one.asked_by} for one in asked]} if asked else {}
 
 
-def _broken(patient: Patient, path: str) -> None:
+def _record_unloadable(patient: Patient, path: str) -> None:
     """Record a file of the framework's own that exists but cannot be loaded."""
     try:
         patient.around.system.elf(path)
@@ -189,7 +193,7 @@ def _code_size(shared: Around, path: str) -> int:
     return sum(size for _, _, size in elf.sections) if elf is not None else 0
 
 
-def _object(shared: Around, path: str) -> dict[str, Any] | None:
+def _library_file(shared: Around, path: str) -> dict[str, Any] | None:
     try:
         elf = shared.system.elf(path)
     except CannotLoad as refused:
@@ -221,14 +225,14 @@ def single(task: Task, path: str, say: Say) -> None:
         found = loader.open(path, loader.main, shadows=True).resolutions[1:]
     needs: dict[str, dict[str, Any]] = {}
     for lookup in found:
-        needs.setdefault(lookup.wanted, _need(shared, lookup, direct=lookup.wanted in elf.needed))
+        needs.setdefault(lookup.wanted, _library_need(shared, lookup, direct=lookup.wanted in elf.needed))
     say({
         "type": "file", "path": path, "machine": f"{elf.bits}-bit {elf.machine}", "soname": elf.soname, "rpath": elf.rpath,
         "runpath": elf.runpath or "", "needed": list(elf.needed), "code": shared.code(path), "needs": list(needs.values()),
     })  # fmt: skip
 
 
-def _need(shared: Around, one: Any, *, direct: bool) -> dict[str, Any]:
+def _library_need(shared: Around, one: Any, *, direct: bool) -> dict[str, Any]:
     part = component(one.wanted) or ""
     taken = one.found.path if one.found else ""
     return {

@@ -30,13 +30,13 @@ def extensions(around: Around, cuda: dict[str, str], homes: dict[str, str]) -> I
             name = name.replace("_", "-").replace(".", "-").lower()
             if name in ADDONS:
                 framework, addon = ADDONS[name]
-                for path in _files(around, site, name, addon, cuda.get(framework, "")):
-                    found = _extension(around, path, framework, homes.get(framework, ""))
+                for path in _extension_files(around, site, name, addon, cuda.get(framework, "")):
+                    found = _examined_extension(around, path, framework, homes.get(framework, ""))
                     if found is not None:
                         yield {"type": "extension", "distribution": name, "version": version, "framework": framework, "path": path, **found}
 
 
-def _files(around: Around, site: str, name: str, addon: Addon, cuda: str) -> list[str]:
+def _extension_files(around: Around, site: str, name: str, addon: Addon, cuda: str) -> list[str]:
     disk, folder = around.disk, addon.folder
     if not folder:
         beside = [one for one in sorted(disk.names(site)) if one.endswith(".so") and one.startswith(addon.files)]
@@ -48,7 +48,7 @@ def _files(around: Around, site: str, name: str, addon: Addon, cuda: str) -> lis
     return [f"{place}/{one}" for place in places for one in sorted(disk.names(place)) if one.endswith(".so")][:MOST_FILES]
 
 
-def _extension(around: Around, path: str, framework: str, home: str) -> dict[str, Any] | None:
+def _examined_extension(around: Around, path: str, framework: str, home: str) -> dict[str, Any] | None:
     try:
         elf = around.system.elf(path)
     except CannotLoad:
@@ -58,21 +58,21 @@ def _extension(around: Around, path: str, framework: str, home: str) -> dict[str
     wanted = [name for name in elf.needed if component(name) is not None]
     if not wanted and not elf.sections:
         return None
-    return {"code": around.code(path), "wanted": wanted, "undefined": _undefined(around, path, elf, framework, home)}
+    return {"code": around.code(path), "wanted": wanted, "undefined": _undefined_symbols(around, path, elf, framework, home)}
 
 
-def _undefined(around: Around, path: str, elf: Elf, framework: str, home: str) -> Any:
+def _undefined_symbols(around: Around, path: str, elf: Elf, framework: str, home: str) -> Any:
     """The symbols in the framework's own name spaces that none of its libraries defines, linked or not."""
     spec = spec_of(framework)
     libraries = [name for name in around.disk.names(f"{home}/lib") if name.startswith(spec.own_libraries) and name.endswith(".so")]
     if not libraries:
         return missing("not-asked", f"symbols of {framework} are not checked")
     try:
-        left = {name for name in symbols.undefined(around.system.place(path), elf) if name.startswith(spec.own_symbols)}
+        left = {name for name in symbols.undefined_symbols(around.system.place(path), elf) if name.startswith(spec.own_symbols)}
         for name in sorted(libraries):
             library = around.system.elf(f"{home}/lib/{name}")
             if left and library is not None:
-                left -= symbols.defined(around.system.place(library.path), library, left)
+                left -= symbols.defined_symbols(around.system.place(library.path), library, left)
     except (OSError, CannotLoad) as error:
         return missing("failed", str(error))
     return sorted(left)[:MOST_NAMES]

@@ -9,8 +9,8 @@ from typing import Any
 from gpudoctor.children.own.xray.components import component
 from gpudoctor.children.own.xray.disk import Disk
 from gpudoctor.elf import fatbin, file
-from gpudoctor.elf.loader import Loader, Lookup, Object, Opening, Setting, Way
-from gpudoctor.elf.system import CannotLoad, System
+from gpudoctor.elf.loader import LoadedObject, Loader, LoaderSetting, Lookup, OpenResult, SearchSource
+from gpudoctor.elf.system import CannotLoad, FileTree
 
 BASE = frozenset((
     "libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libutil.so.1", "libgcc_s.so.1", "libstdc++.so.6",
@@ -28,7 +28,7 @@ def missing(cause: str, reason: str) -> dict[str, str]:
 class Around:
     """What all frameworks of the environment share."""
 
-    def __init__(self, system: System, disk: Disk, setting: Setting, program: str) -> None:
+    def __init__(self, system: FileTree, disk: Disk, setting: LoaderSetting, program: str) -> None:
         self.system = system
         self.disk = disk
         self.setting = setting
@@ -50,7 +50,7 @@ class Around:
                 return missing("absent", f"{path} does not exist")
             if not elf.sections:
                 return missing("absent", f"{path} has no GPU code")
-            found = fatbin.read(self.system.place(path), elf.sections)
+            found = fatbin.read_gpu_code(self.system.place(path), elf.sections)
         except CannotLoad as refused:
             return missing("failed", f"{path}: {refused.reason}")
         except (OSError, file.NotElf) as error:
@@ -95,17 +95,17 @@ class Patient:
             self.load(path, why="opened while Python starts (sitecustomize or a .pth file)", note=False)
 
     @property
-    def main(self) -> Object:
+    def main(self) -> LoadedObject:
         """The interpreter."""
         assert self.loader.main is not None  # noqa: S101 -- start() ended well
         return self.loader.main
 
-    def load(self, path: str, *, why: str = "", note: bool = True) -> Opening:
+    def load(self, path: str, *, why: str = "", note: bool = True) -> OpenResult:
         """Open a file of the framework, or one that it names, by its path; `why` is who asks."""
         opening = self.loader.open(path, self.main, skip=BASE)
         first = opening.resolutions[0]
         if why and first.found is not None and not first.already:
-            first.found.way = Way("", why)
+            first.found.way = SearchSource("", why)
         if note:
             for resolution in opening.resolutions[1:]:
                 self.note(resolution, asking="linked", vital=True)
@@ -144,7 +144,7 @@ class Patient:
         self.broken.clear()
         self._own.clear()
 
-    def open(self, wanted: str, caller: Object, *, vital: bool) -> Opening:
+    def open(self, wanted: str, caller: LoadedObject, *, vital: bool) -> OpenResult:
         """Open by name, like dlopen."""
         opening = self.loader.open(wanted, caller, skip=BASE, shadows=True)
         self.note(opening.resolutions[0], asking="opened", vital=vital)
@@ -174,7 +174,7 @@ class Patient:
         }
         if lookup.found is not None:
             said["file"] = self.around.described(
-                lookup.found.path, lookup.found.elf.soname, part, code=lookup.wanted.startswith(_WITH_CODE)
+                lookup.found.path, lookup.found.elf.soname, part, code=lookup.wanted.startswith(_CUDNN_WITH_CODE)
             )
             said["why"] = lookup.way.words
             said.update({"found_by": lookup.way.by} if lookup.way.by else {})
@@ -202,7 +202,7 @@ def damage(path: str, kind: str, why: str, owners: list[str]) -> dict[str, Any]:
     return {"type": "damage", "path": path, "kind": kind, "why": why, "owner": " or ".join(owners), "owners": several}
 
 
-_WITH_CODE = ("libcudnn_ops", "libcudnn_cnn")
+_CUDNN_WITH_CODE = ("libcudnn_ops", "libcudnn_cnn")
 """The part of cuDNN that determines which GPUs it supports: its precompiled engines have code that the rest no longer calls."""
 
 

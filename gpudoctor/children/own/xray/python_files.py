@@ -26,17 +26,17 @@ from gpudoctor.children.own.xray.required_files import (
 from gpudoctor.frameworks.spec import BuildFile, FrameworkSpec
 
 """The RECORD of TensorFlow, the longest, takes 2 MB."""
-_IMPORT = re.compile(
+_IMPORT_STATEMENT = re.compile(
     r"^(?:import[ \t]+(?P<modules>[^\n#;]+)|from[ \t]+(?P<module>[.\w]+)[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^\n#;]+)"
     r"|try:\n[ \t]+import[ \t]+(?P<tried>[.\w]+)[^\n]*\n(?:[ \t]+\w+ = [^\n]*\n)*except ModuleNotFoundError\b)",
     re.MULTILINE,
 )
 """A statement that is not indented: no `if` is around it, and no `try` but one that only excuses a module that is absent."""
-_STANDARD = sys.stdlib_module_names | {"distutils", "imp", "asyncore", "asynchat", "smtpd"}
+_STANDARD_MODULES = sys.stdlib_module_names | {"distutils", "imp", "asyncore", "asynchat", "smtpd"}
 """Modules of this Python and of earlier ones, which the examined one may have."""
-_CERTAIN = {"numpy": ("numpy._core.multiarray", "numpy.core.multiarray")}
+_CERTAIN_MODULES = {"numpy": ("numpy._core.multiarray", "numpy.core.multiarray")}
 """What the import of a package needs although no statement at its module level says so: NumPy's are below an `else`, and a `try` that raises again."""
-_ASSIGNED = re.compile(r"^(\w+)[ \t]*(?::[^=\n]*)?=", re.MULTILINE)
+_ASSIGNED_NAME = re.compile(r"^(\w+)[ \t]*(?::[^=\n]*)?=", re.MULTILINE)
 _DYNAMIC = re.compile(
     r"import[ \t]*\(?\*|^def __getattr__|^__getattr__|(?:globals|vars|locals)\(\)(?:\[|\.update|\.setdefault)|=[ \t]*globals\(\)$"
     r"|^[ \t]*exec\(|sys\.modules\[|\battach\(",
@@ -46,8 +46,8 @@ _DYNAMIC = re.compile(
 UNFIT = ("lacks-name", "another-numpy", "shadowed-package")
 """Kinds of modules that are there and are not what the import needs."""
 FOR_NUMPY_1 = ("another-numpy", "compiled for NumPy 1")
-_ONLY_TREE = 0x400  # PyCF_ONLY_AST
-_WORD = re.compile(r"[^\W\d]\w*")
+_SYNTAX_TREE_FLAG = 0x400  # PyCF_ONLY_AST
+_WORD_FORM = re.compile(r"[^\W\d]\w*")
 
 
 class Hole(NamedTuple):
@@ -70,7 +70,7 @@ class Hole(NamedTuple):
 _NONE = Hole("", "", "", "", "")
 
 
-class Package:
+class WheelFiles:
     """The files of import packages that one wheel each installed, by its RECORD."""
 
     def __init__(self, disk: Disk, site: str, names: tuple[str, ...], distributions: tuple[str, ...]) -> None:
@@ -102,7 +102,7 @@ class Package:
         there = self._disk.sizes(f"{self._site}/{os.path.dirname(path)}") if path and not build.dictionary else None
         if there is None or there.get(os.path.basename(path)) == self._sizes[path]:
             return {}
-        assigned = set(_ASSIGNED.findall(self._disk.text(f"{self._site}/{path}", RECORD_BYTES)))
+        assigned = set(_ASSIGNED_NAME.findall(self._disk.text(f"{self._site}/{path}", RECORD_BYTES)))
         lacking = [name for name in (build.cuda[0], build.hip) if name and name not in assigned]
         return {path: ("truncated", f"it does not assign {' and '.join(lacking)}")} if lacking else {}
 
@@ -141,8 +141,8 @@ class Package:
                     if (unmet := self._unmet(self._at(path), inside)) is not None:
                         return unmet
                     waiting.append((self._at(path), inside, self._imports(path, inside)))
-                    certain = next(filter(self._path, _CERTAIN.get(name, ())), "")
-                    waiting.append(("", "", _with_parents(certain)))
+                    certain = next(filter(self._path, _CERTAIN_MODULES.get(name, ())), "")
+                    waiting.append(("", "", _name_with_parents(certain)))
                 elif self._required and path in self._required.for_numpy_1:
                     return Hole(name, path, *FOR_NUMPY_1, waiting[-1][0] if waiting else "")
                 elif library := self._required.unlinked(self._at(path)) if self._required and path else "":
@@ -161,8 +161,8 @@ class Package:
     def _imports_it(self, asker: str, around: str, name: str) -> bool:
         """Whether a file imports a module in a statement, not in a text that it holds; if our own Python cannot parse it, every module of the standard library counts."""
         tree = _tree(self._disk.text(asker), asker) if asker else None
-        return (tree is None and (not asker or name in _STANDARD)) or (
-            tree is not None and name in _imported(_stated(tree), around, self._path)
+        return (tree is None and (not asker or name in _STANDARD_MODULES)) or (
+            tree is not None and name in _imported_names(_statements_of_tree(tree), around, self._path)
         )
 
     def uses(self, name: str, shadows: Mapping[str, str]) -> list[Hole]:
@@ -207,7 +207,7 @@ class Package:
                     inside = one if path.endswith("/__init__.py") else one.rpartition(".")[0]
                     yield self._at(path), inside
                     waiting.append(self._imports(path, inside))
-                    waiting.append(_with_parents(next(filter(self._path, _CERTAIN.get(one, ())), "")))
+                    waiting.append(_name_with_parents(next(filter(self._path, _CERTAIN_MODULES.get(one, ())), "")))
 
     def _unmet(self, path: str, around: str) -> Hole | None:
         """A name that a file imports from a module of a refused version, or of one that is shadowed, and that is not in that one's text."""
@@ -222,7 +222,7 @@ class Package:
             used = names_used(tree, name) if name in source else None
             if used is not None and (why := self._lacking(file, used)):
                 return Hole(name, file, "shadowed-package", why, path, owner)
-        for origin, names in _stated(tree):
+        for origin, names in _statements_of_tree(tree):
             whole = resolved(origin, around)
             top = whole.partition(".")[0]
             if top in suspects and top not in shadows:
@@ -242,7 +242,7 @@ class Package:
     def _path(self, name: str) -> str:
         """The file of a module of the packages, below the folder that holds them; without a RECORD, if it is there; otherwise empty."""
         top, place = name.partition(".")[0], name.replace(".", "/")
-        if self._library and top in _STANDARD:
+        if self._library and top in _STANDARD_MODULES:
             place = f"{self._library}/{place}"
         elif self._modules or top not in self._names:
             return self._modules.get(name, "") or (self._required.modules.get(name, "") if self._required else "")
@@ -251,18 +251,18 @@ class Package:
     def _at(self, path: str) -> str:
         return path if path.startswith("/") else f"{self._site}/{path}"
 
-    def with_library(self) -> Package:
+    def with_library(self) -> WheelFiles:
         """The same, which also follows the imports of the standard library."""
         self._library = next((folder for folder in self._disk.path if self._disk.exists(f"{folder}/os.py")), "")
         return self
 
-    def beside(self, required: Required) -> Package:
+    def beside(self, required: Required) -> WheelFiles:
         """The same, which also follows the imports of what the framework requires."""
         self._required = required
         return self
 
     def _exists(self, name: str) -> bool:
-        return bool(self._path(name)) or name.partition(".")[0] in _STANDARD or self._disk.finds(name)
+        return bool(self._path(name)) or name.partition(".")[0] in _STANDARD_MODULES or self._disk.finds(name)
 
     def _imports(self, path: str, around: str) -> Iterator[str]:
         yield from imports(self._disk.text(self._at(path)), around, self._path)
@@ -270,16 +270,16 @@ class Package:
 
 def imports(source: str, around: str, is_module: Callable[[str], object]) -> Iterator[str]:
     """The modules that the statements of a file at module level import, in order; `around` is the package that the file is in."""
-    return _imported(_read(source), around, is_module)
+    return _imported_names(_statements_by_form(source), around, is_module)
 
 
 Statement = tuple[str, tuple[str, ...]]
 """The module of a `from` with its dots, or "" for an `import`, and the names after it."""
 
 
-def _read(source: str) -> Iterator[Statement]:
+def _statements_by_form(source: str) -> Iterator[Statement]:
     """Read the statements by their form, also those in texts: of a thousand files, parsing takes seconds."""
-    for found in _IMPORT.finditer(source):
+    for found in _IMPORT_STATEMENT.finditer(source):
         names = found["modules"] or found["tried"] or re.sub(r"#[^\n]*", "", found["names"]).strip("()")
         yield found["module"] or "", tuple(name.strip().partition(" ")[0] for name in names.split(","))
 
@@ -287,12 +287,12 @@ def _read(source: str) -> Iterator[Statement]:
 def _tree(source: str, path: str) -> Any:
     """The file as Python parses it; None if our own Python cannot."""
     try:
-        return compile(source, path, "exec", _ONLY_TREE, dont_inherit=True)
+        return compile(source, path, "exec", _SYNTAX_TREE_FLAG, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
-def _stated(tree: Any) -> Iterator[Statement]:
+def _statements_of_tree(tree: Any) -> Iterator[Statement]:
     """The same of a file that was parsed."""
     for statement in _unconditional(tree):
         kind = type(statement).__name__
@@ -308,14 +308,14 @@ def _unconditional(tree: Any) -> Iterator[Any]:
         yield statement.body[0] if excused == ["ModuleNotFoundError"] else statement
 
 
-def _imported(statements: Iterable[Statement], around: str, is_module: Callable[[str], object]) -> Iterator[str]:
+def _imported_names(statements: Iterable[Statement], around: str, is_module: Callable[[str], object]) -> Iterator[str]:
     for origin, names in statements:
         if not origin:
             for name in names:
-                yield from _with_parents(name)
+                yield from _name_with_parents(name)
             continue
         whole = resolved(origin, around)
-        yield from _with_parents(whole)
+        yield from _name_with_parents(whole)
         yield from filter(is_module, (f"{whole}.{name}" for name in names))
 
 
@@ -379,9 +379,9 @@ def lacks(source: str, name: str) -> bool:
     return name != "*" and not _DYNAMIC.search(source) and re.search(rf"\b{re.escape(name)}\b", source) is None
 
 
-def _with_parents(name: str) -> Iterator[str]:
+def _name_with_parents(name: str) -> Iterator[str]:
     parts = name.split(".")
-    if all(map(_WORD.fullmatch, parts)):
+    if all(map(_WORD_FORM.fullmatch, parts)):
         yield from (".".join(parts[: number + 1]) for number in range(len(parts)))
 
 
@@ -392,12 +392,12 @@ def recorded(disk: Disk, site: str, package: str, distributions: tuple[str, ...]
         stem, info, _ = entry.partition(".dist-info")
         name = normal_name(stem.partition("-")[0])
         if info and name in distributions:
-            files = _of_record(disk.text(f"{site}/{entry}/RECORD", RECORD_BYTES))
+            files = _sizes_in_record(disk.text(f"{site}/{entry}/RECORD", RECORD_BYTES))
             found += [files] if f"{package}/__init__.py" in files else []
     return found[0] if len(found) == 1 else {}
 
 
-def _of_record(text: str) -> dict[str, int]:
+def _sizes_in_record(text: str) -> dict[str, int]:
     return {path: int(size) for path, size in recorded_files(text) if size and path.endswith((".py", ".so"))}
 
 
@@ -418,8 +418,8 @@ def holes(disk: Disk, home: str, spec: FrameworkSpec, absent: frozenset[str]) ->
     """
     if start := unstartable(disk, home, spec.name):
         return [start]
-    package = _package(disk, home, spec)
-    required = Required(disk, _distributions(spec), spec.optional)
+    package = _package_of_framework(disk, home, spec)
+    required = Required(disk, _distribution_names(spec), spec.optional)
     lost = (package.unstated(spec.build) if spec.build else {}) | package.lost() | required.lost
     absent |= frozenset(name.replace("-", "_") for name in required.absent)
     stating = (module(file) for file, _ in (spec.version_files[name] for name in spec.distributions[:1] if name in spec.version_files))
@@ -446,14 +446,14 @@ def asking(disk: Disk, home: str, spec: FrameworkSpec, shadows: Mapping[str, str
 
     Of those whose file lacks something that is used while modules are imported, this is said; of the others, which module asks first.
     """
-    required = Required(disk, _distributions(spec), spec.optional)
-    return _package(disk, home, spec).with_library().beside(required).uses(spec.name, shadows)
+    required = Required(disk, _distribution_names(spec), spec.optional)
+    return _package_of_framework(disk, home, spec).with_library().beside(required).uses(spec.name, shadows)
 
 
-def _package(disk: Disk, home: str, spec: FrameworkSpec) -> Package:
+def _package_of_framework(disk: Disk, home: str, spec: FrameworkSpec) -> WheelFiles:
     library = (spec.plugin.library,) if spec.plugin else ()
-    return Package(disk, os.path.dirname(home), (spec.name, *library), _distributions(spec))
+    return WheelFiles(disk, os.path.dirname(home), (spec.name, *library), _distribution_names(spec))
 
 
-def _distributions(spec: FrameworkSpec) -> tuple[str, ...]:
+def _distribution_names(spec: FrameworkSpec) -> tuple[str, ...]:
     return (*spec.distributions, *((spec.plugin.library,) if spec.plugin else ()))

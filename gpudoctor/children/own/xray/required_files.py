@@ -13,10 +13,10 @@ from gpudoctor.frameworks import NVIDIA_PACKAGES
 
 RECORD_BYTES = 8 << 20
 _METADATA_BYTES = 32 << 10
-_ENDING = re.compile(r"\.(?:py|so(?:\.\d[\d.]*)?),[^,\n]*,(\d{0,18})\r?(?:\n|$)", re.ASCII)
+_RECORD_LINE = re.compile(r"\.(?:py|so(?:\.\d[\d.]*)?),[^,\n]*,(\d{0,18})\r?(?:\n|$)", re.ASCII)
 """How the line of a module, an extension module or a library beside them ends, with its size."""
-_REQUIRED = re.compile(r"^Requires-Dist:[ \t]*([\w.-]+)([^\n;]*)(;?[^\n]*)", re.MULTILINE)
-_OF_A_PYTHON = re.compile(r"\.cpython-3(\d+)[^.]*\.so$")
+_REQUIREMENT_LINE = re.compile(r"^Requires-Dist:[ \t]*([\w.-]+)([^\n;]*)(;?[^\n]*)", re.MULTILINE)
+_PYTHON_OF_MODULE = re.compile(r"\.cpython-3(\d+)[^.]*\.so$")
 _CLAUSE = re.compile(r"(>=|<=|==|<|>)[ \t]*(\d+(?:\.\d+)*)(?![.\d*a-z])")
 """One condition on a version, in plain numbers."""
 _STANDARD = re.compile(r"/python3\.\d+(?:/lib-dynload)?$")
@@ -32,7 +32,7 @@ _FEW_MODULES = 2
 _MOST_SEARCHED = 16 << 20
 """Bytes of an extension module."""
 _OF_A_MACHINE = re.compile(r"\.cpython-\d+-(\w+)-linux-\w+\.so$")
-_PYTHON = re.compile(r"/python3\.(\d+)$")
+_PYTHON_FOLDER = re.compile(r"/python3\.(\d+)$")
 GONE = ("missing", "its package's RECORD lists it")
 
 DamageWords = tuple[str, str]
@@ -201,7 +201,7 @@ class Required:
     def _requirements(self, metadata: str) -> Iterator[tuple[str, str, bool]]:
         """The distributions that one requires, each with its versions and whether a condition is attached; an extra is a choice."""
         head = self._disk.text(f"{metadata}/METADATA", _METADATA_BYTES).partition("\n\n")[0]
-        for found in _REQUIRED.finditer(head):
+        for found in _REQUIREMENT_LINE.finditer(head):
             name = normal_name(found[1])
             if "extra" not in found[3] and not name.startswith(NVIDIA_PACKAGES):
                 yield name, found[2].strip(" \t()"), bool(found[3])
@@ -239,7 +239,7 @@ class Required:
     def _problem(self, folder: str, file: str, size: str, there: frozenset[str], *, compares: bool) -> DamageWords | None:
         """What is wrong with a file; `compares` its size, too, which of all files of a large environment would take too long."""
         if file in there:
-            python = _OF_A_PYTHON.search(file)
+            python = _PYTHON_OF_MODULE.search(file)
             if python and self._python not in {"", python[1]}:
                 return "another-python", f"compiled for Python 3.{python[1]}"
             built_for = _OF_A_MACHINE.search(file)
@@ -267,7 +267,7 @@ class Required:
     @cached_property
     def _python(self) -> str:
         """The minor version of the examined Python, by the folder of its standard library; empty if unknown."""
-        return next((found[1] for folder in self._disk.path if (found := _PYTHON.search(folder))), "")
+        return next((found[1] for folder in self._disk.path if (found := _PYTHON_FOLDER.search(folder))), "")
 
     def _is_imported_from(self, site: str, path: str) -> bool:
         """Whether no folder before this one has a package of that name, without metadata."""
@@ -322,7 +322,9 @@ def _pin(entry: str) -> str:
 def recorded_files(record: str) -> list[tuple[str, str]]:
     """The modules, extension modules and libraries that a RECORD lists below its folder, each with its size."""
     found = []
-    for ending in _ENDING.finditer(record):  # of the lines of a large wheel, one in ten; a pattern for whole lines takes five times as long
+    for ending in _RECORD_LINE.finditer(
+        record
+    ):  # of the lines of a large wheel, one in ten; a pattern for whole lines takes five times as long
         path = record[record.rfind("\n", 0, ending.start()) + 1 : ending.start(0)] + ending[0].partition(",")[0]
         if not path.startswith(("/", "../", '"')):
             found.append((path, ending[1]))

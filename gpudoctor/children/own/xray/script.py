@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-_ONLY_TREE = 0x400  # PyCF_ONLY_AST
-_MOST_STEPS = 200_000
-_METHODS: dict[type, tuple[str, ...]] = {
+_SYNTAX_TREE_FLAG = 0x400  # PyCF_ONLY_AST
+_MAX_STEPS = 200_000
+_METHODS_BY_TYPE: dict[type, tuple[str, ...]] = {
     str: ("split", "rsplit", "partition", "rpartition", "startswith", "endswith", "strip", "lower", "join"),
     dict: ("items", "values", "keys", "get", "update"),
     list: ("append", "extend", "index"),
@@ -69,7 +69,7 @@ class Program:
         self._source = f"\n{source}"
         self._globals = dict(names)
         self._modules = modules
-        self._left = _MOST_STEPS
+        self._left = _MAX_STEPS
 
     def call(self, name: str) -> None:
         """Follow a function without arguments. Raises Failure if the program would end in an exception, and Unknown."""
@@ -81,7 +81,7 @@ class Program:
             if not text:
                 raise Unknown(f"{name} is not known")
             try:
-                (tree,) = compile(text, name, "exec", _ONLY_TREE).body
+                (tree,) = compile(text, name, "exec", _SYNTAX_TREE_FLAG).body
             except (SyntaxError, ValueError, RecursionError) as error:
                 raise Unknown(f"{name} cannot be read: {error}") from None
             self._globals[name] = self._function(tree, {})
@@ -192,7 +192,7 @@ class Program:
         try:
             self._block(node.body, names)
         except Failure as failure:
-            handler = next((one for one in node.handlers if _catches(one.type, failure)), None)
+            handler = next((one for one in node.handlers if _is_caught(one.type, failure)), None)
             if handler is None:
                 raise
             if handler.name:
@@ -243,7 +243,7 @@ class Program:
             return value.members[node.attr]
         if isinstance(value, Failure) and node.attr == "args":
             return (value.message,)
-        if node.attr in _METHODS.get(type(value), ()):
+        if node.attr in _METHODS_BY_TYPE.get(type(value), ()):
             return getattr(value, node.attr)
         raise Unknown(f"{node.attr} in line {node.lineno}")
 
@@ -299,7 +299,7 @@ class Program:
         left = self._value(node.left, names)
         for operator, one in zip(node.ops, node.comparators, strict=True):
             right = self._value(one, names)
-            compare = _COMPARISONS.get(type(operator).__name__)
+            compare = _COMPARISON_BY_OPERATOR.get(type(operator).__name__)
             if compare is None:
                 raise Unknown(type(operator).__name__)
             if not compare(left, right):
@@ -319,7 +319,7 @@ class Program:
         return found
 
 
-_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+_COMPARISON_BY_OPERATOR: dict[str, Callable[[Any, Any], bool]] = {
     "Eq": lambda left, right: left == right,
     "NotEq": lambda left, right: left != right,
     "Lt": lambda left, right: left < right,
@@ -333,7 +333,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def _catches(wanted: Any, failure: Failure) -> bool:
+def _is_caught(wanted: Any, failure: Failure) -> bool:
     if wanted is None:
         return True
     named = [leaf.id for leaf in (wanted.elts if type(wanted).__name__ == "Tuple" else [wanted]) if type(leaf).__name__ == "Name"]

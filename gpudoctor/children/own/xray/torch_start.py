@@ -8,7 +8,7 @@ from typing import Any
 from gpudoctor.children.own.xray.components import component
 from gpudoctor.children.own.xray.patient import Patient
 from gpudoctor.children.own.xray.script import Failure, Program, Space, Unknown
-from gpudoctor.elf.loader import Opening
+from gpudoctor.elf.loader import OpenResult
 
 ENTRY = "_load_global_deps"
 WHY = "preloaded by torch/__init__.py"
@@ -22,7 +22,7 @@ class TorchStart:
         self._disk = patient.around.disk
         self._home = home
         self._cuda = cuda or None
-        self._failed: Opening | None = None
+        self._failed: OpenResult | None = None
         self._asked = ("", "")
         """Folder and pattern of the last search for a library."""
 
@@ -41,8 +41,8 @@ class TorchStart:
             raise Unknown(f"{type(error).__name__}: {error}") from None
 
     def _names(self) -> dict[str, Any]:
-        raising = {name: _raiser(name) for name in ("OSError", "ValueError", "AssertionError", "RuntimeError")}
-        plain = {"int": int, "str": _text, "len": len, "bool": bool, "print": lambda *_, **__: None, "object": object}
+        raising = {name: _raising_function(name) for name in ("OSError", "ValueError", "AssertionError", "RuntimeError")}
+        plain = {"int": int, "str": _path_text, "len": len, "bool": bool, "print": lambda *_, **__: None, "object": object}
         return {**self._modules(), **raising, **plain, "open": self._open, "__file__": f"{self._home}/__init__.py"}
 
     def _modules(self) -> dict[str, Any]:
@@ -84,7 +84,7 @@ class TorchStart:
         opening = self._patient.load(path, why="" if own else WHY, note=own)
         if opening.missing:
             self._failed = opening
-            raise Failure("OSError", _words(opening))
+            raise Failure("OSError", _loader_message(opening))
         self._failed = None
 
     def _find_spec(self, name: str) -> None:
@@ -117,15 +117,15 @@ class TorchStart:
             patient.break_off(f"{self._home}/__init__.py", "missing", failure.message)
 
 
-def _raiser(kind: str) -> Any:
+def _raising_function(kind: str) -> Any:
     return lambda message="", *_: Failure(kind, str(message))
 
 
-def _text(value: Any) -> str:
+def _path_text(value: Any) -> str:
     return str(value.members["path"]) if isinstance(value, Space) and "path" in value.members else str(value)
 
 
-def _words(opening: Opening) -> str:
+def _loader_message(opening: OpenResult) -> str:
     """The loader's message, in the part that torch compares: it begins with the name or path of the file."""
     lookup = opening.missing[0]
     if lookup.damaged:

@@ -22,10 +22,10 @@ def uses(around: Around, environ: Mapping[str, str]) -> list[dict[str, Any]]:
     own = next((folder for folder in folders if disk.exists(f"{folder}/ptxas")), "")
     if not own:
         return []
-    return [_use(around, own, name, variable, environ) for name, variable in PROGRAMS if disk.exists(f"{own}/{name}")]
+    return [_assembler_use(around, own, name, variable, environ) for name, variable in PROGRAMS if disk.exists(f"{own}/{name}")]
 
 
-def _use(around: Around, own: str, name: str, variable: str, environ: Mapping[str, str]) -> dict[str, Any]:
+def _assembler_use(around: Around, own: str, name: str, variable: str, environ: Mapping[str, str]) -> dict[str, Any]:
     """A variable that names no program is ignored, as Triton does."""
     told = environ.get(variable, "")
     named = told.startswith("/") and around.disk.exists(told)

@@ -7,9 +7,9 @@ from typing import Any
 from gpudoctor.children.own.xray.components import component
 from gpudoctor.children.own.xray.patient import Around
 from gpudoctor.elf import symbols
-from gpudoctor.elf.loader import Object
+from gpudoctor.elf.loader import LoadedObject
 
-_BEGINNINGS = {
+_FUNCTION_PREFIXES = {
     "cudart": ("cuda", "__cuda"),
     "cublas": ("cublas",),
     "cublaslt": ("cublasLt",),
@@ -28,20 +28,20 @@ _BEGINNINGS = {
 """How a library's functions begin. cuDNN's parts call one another's, and its version is compared with the build's."""
 
 
-def unresolved(around: Around, objects: list[Object]) -> list[dict[str, Any]]:
+def unresolved(around: Around, objects: list[LoadedObject]) -> list[dict[str, Any]]:
     """One function for each file and each library that it links; nothing where a library's table of symbols cannot be read."""
-    libraries = {part: library for library in objects if (part := component(library.name) or "") in _BEGINNINGS}
-    if not all(symbols.can_look_up(library.elf) for library in libraries.values()):
+    libraries = {part: library for library in objects if (part := component(library.name) or "") in _FUNCTION_PREFIXES}
+    if not all(symbols.can_find_symbols(library.elf) for library in libraries.values()):
         return []
     found = []
     for needing in objects:
         linked = [part for name in needing.elf.needed if (part := component(name) or "") in libraries]
         try:
-            lacking = _lacking(around, needing, libraries, linked) if linked else []
+            lacking = _missing_functions(around, needing, libraries, linked) if linked else []
         except OSError:
             continue
         for part in linked:
-            name = next((name for name in lacking if _part_of(name) == part), "")
+            name = next((name for name in lacking if _component_of_function(name) == part), "")
             if name:
                 library = libraries[part].path
                 owner = " or ".join(around.disk.owners(library, part))
@@ -49,24 +49,27 @@ def unresolved(around: Around, objects: list[Object]) -> list[dict[str, Any]]:
     return found
 
 
-def _part_of(function: str) -> str:
+def _component_of_function(function: str) -> str:
     """The library that defines a function, by its longest known beginning: cublasLtCreate is not of cublas."""
     begun = [
-        (len(beginning), part) for part, beginnings in _BEGINNINGS.items() for beginning in beginnings if function.startswith(beginning)
+        (len(beginning), part)
+        for part, beginnings in _FUNCTION_PREFIXES.items()
+        for beginning in beginnings
+        if function.startswith(beginning)
     ]
     return max(begun)[1]
 
 
-def _lacking(around: Around, needing: Object, libraries: dict[str, Object], linked: list[str]) -> list[str]:
+def _missing_functions(around: Around, needing: LoadedObject, libraries: dict[str, LoadedObject], linked: list[str]) -> list[str]:
     """The functions of the linked libraries that none of the loaded ones defines."""
-    beginnings = tuple(beginning for part in linked for beginning in _BEGINNINGS[part])
-    left = {name for name in symbols.undefined(around.system.place(needing.path), needing.elf) if name.startswith(beginnings)}
+    beginnings = tuple(beginning for part in linked for beginning in _FUNCTION_PREFIXES[part])
+    left = {name for name in symbols.undefined_symbols(around.system.place(needing.path), needing.elf) if name.startswith(beginnings)}
     for part, library in libraries.items():  # first each in its own library, then those left in the others
-        left -= _defined(around, library, {name for name in left if _part_of(name) == part})
+        left -= _defined_functions(around, library, {name for name in left if _component_of_function(name) == part})
     for library in libraries.values():
-        left -= _defined(around, library, left)
+        left -= _defined_functions(around, library, left)
     return sorted(left)
 
 
-def _defined(around: Around, library: Object, names: set[str]) -> set[str]:
-    return symbols.defined(around.system.place(library.path), library.elf, names) if names else set()
+def _defined_functions(around: Around, library: LoadedObject, names: set[str]) -> set[str]:
+    return symbols.defined_symbols(around.system.place(library.path), library.elf, names) if names else set()

@@ -12,7 +12,7 @@ from gpudoctor.children.own.xray.patient import Around, missing, nearby, places
 
 FLAG = "--xla_gpu_cuda_data_dir="
 LIBDEVICE = "nvvm/libdevice/libdevice.10.bc"
-_RELEASE = b"Cuda compilation tools, release "
+_RELEASE_MARK = b"Cuda compilation tools, release "
 
 
 def uses(around: Around, library: str, environ: Mapping[str, str], first: tuple[str, ...] = ()) -> list[dict[str, Any]]:
@@ -20,15 +20,15 @@ def uses(around: Around, library: str, environ: Mapping[str, str], first: tuple[
     named = [word[len(FLAG) :].strip("'\"") for word in environ.get("XLA_FLAGS", "").split() if word.startswith(FLAG)]
     told = named[-1] if named else ""  # each occurrence of a flag replaces the one before
     preferred = [(told, f"{FLAG[:-1]} in XLA_FLAGS")] if told else [(root, "the framework names its folder") for root in first]
-    roots = [(root, "a folder in XLA's own list") for root in _roots(os.path.normpath(os.path.dirname(library)))]
+    roots = [(root, "a folder in XLA's own list") for root in _cuda_roots(os.path.normpath(os.path.dirname(library)))]
     search = [(folder.rstrip("/"), "PATH") for folder in environ.get("PATH", os.defpath).split(":")]
     data = [(f"{root}/{LIBDEVICE}", why) for root, why in (*preferred, *roots)]
     programs = [(f"{root}/bin/ptxas", why) for root, why in preferred]
     programs += [(f"{folder}/ptxas", why) for folder, why in search]
     programs += [(f"{root}/bin/ptxas", why) for root, why in roots]
     return [
-        _use(around, ("libdevice", "libdevice.10.bc", "read"), library, data),
-        _use(around, ("ptxas", "ptxas", "started"), library, programs),
+        _library_use(around, ("libdevice", "libdevice.10.bc", "read"), library, data),
+        _library_use(around, ("ptxas", "ptxas", "started"), library, programs),
     ]
 
 
@@ -38,13 +38,13 @@ def preferred(disk: Disk, folders: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(root for root in candidates if disk.exists(f"{root}/nvvm") or disk.exists(f"{root}/bin/ptxas"))[:1]
 
 
-def _roots(folder: str) -> tuple[str, ...]:
+def _cuda_roots(folder: str) -> tuple[str, ...]:
     """CandidateCudaRoots of a library in `folder`; the build machine's toolkit is unknown."""
     beside = ("../nvidia/cuda_nvcc", "../../nvidia/cuda_nvcc", "cuda", "../../../..", "../../../../..")
     return ("/usr/local/cuda", "/opt/cuda", *(os.path.normpath(f"{folder}/{one}") for one in beside))
 
 
-def _use(around: Around, kind: tuple[str, str, str], library: str, candidates: list[tuple[str, str]]) -> dict[str, Any]:
+def _library_use(around: Around, kind: tuple[str, str, str], library: str, candidates: list[tuple[str, str]]) -> dict[str, Any]:
     disk = around.disk
     part, wanted, asking = kind
     whys = {path: why for path, why in reversed(candidates) if path.startswith("/")}
@@ -59,15 +59,15 @@ def _use(around: Around, kind: tuple[str, str, str], library: str, candidates: l
         "vital": False,
         "shadows": places((path, whys[path], "") for path in there[1:]),
         "refused": [],
-        "elsewhere": nearby(_elsewhere(disk, part, there)),
+        "elsewhere": nearby(_other_places(disk, part, there)),
     }
     if there:
-        return {**said, "file": _file(around, part, there[0]), "why": whys[there[0]]}
+        return {**said, "file": _described_file(around, part, there[0]), "why": whys[there[0]]}
     reason = f"{wanted} is in none of the searched places"
     return {**said, "file": missing("absent", reason), "looked_in": [os.path.dirname(path) for path in dict.fromkeys(order)]}
 
 
-def _file(around: Around, part: str, path: str) -> dict[str, Any]:
+def _described_file(around: Around, part: str, path: str) -> dict[str, Any]:
     return assembler(around, path) if part == "ptxas" else around.described(path, "", part)
 
 
@@ -76,9 +76,9 @@ def assembler(around: Around, path: str) -> dict[str, Any]:
     part = "ptxas"
     said = around.described(path, "", part)
     if said["version"]["type"] == "missing":
-        program = _started(around, path)
+        program = _started_program(around, path)
         version = around.disk.version(program, part, "")
-        release = "" if isinstance(version, tuple) else _release(around.system.place(program))
+        release = "" if isinstance(version, tuple) else _ptxas_release(around.system.place(program))
         if isinstance(version, tuple):
             said["version"] = {"type": "fact", "value": version[0], "where": version[1]}
         elif release:
@@ -86,7 +86,7 @@ def assembler(around: Around, path: str) -> dict[str, Any]:
     return said
 
 
-def _started(around: Around, path: str) -> str:
+def _started_program(around: Around, path: str) -> str:
     """The program that a wrapper script starts."""
     text = around.disk.text(path, 512)
     return (
@@ -94,7 +94,7 @@ def _started(around: Around, path: str) -> str:
     )
 
 
-def _release(path: str) -> str:
+def _ptxas_release(path: str) -> str:
     """The version that the program would print; it is not run."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -102,10 +102,10 @@ def _release(path: str) -> str:
         return ""
     try:
         with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as mapped:
-            place = mapped.find(_RELEASE)
+            place = mapped.find(_RELEASE_MARK)
             if place < 0:
                 return ""
-            text = mapped[place + len(_RELEASE) : place + len(_RELEASE) + 32].decode("ascii", "replace")
+            text = mapped[place + len(_RELEASE_MARK) : place + len(_RELEASE_MARK) + 32].decode("ascii", "replace")
     except (OSError, ValueError):
         return ""
     finally:
@@ -114,7 +114,7 @@ def _release(path: str) -> str:
     return exact if exact.replace(".", "").isdecimal() else text.partition(",")[0]
 
 
-def _elsewhere(disk: Disk, part: str, taken: list[str]) -> list[tuple[str, str]]:
+def _other_places(disk: Disk, part: str, taken: list[str]) -> list[tuple[str, str]]:
     inside = LIBDEVICE if part == "libdevice" else "bin/ptxas"
     found = [(f"{site}/nvidia/{name}/{inside}", "wheel") for site in disk.path for name in disk.names(f"{site}/nvidia")]
     if part == "ptxas":

@@ -3,17 +3,17 @@
 import shlex
 
 from gpudoctor.derive import FrameworkView
-from gpudoctor.derive.add_ons import AddOn
+from gpudoctor.derive.add_ons import InstalledAddOn
 from gpudoctor.derive.specifiers import satisfies
-from gpudoctor.derive.wheel_platform import LINUX, has_wheel
-from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix, install_package
+from gpudoctor.derive.wheel_platform import LINUX_X86_64, has_wheel
+from gpudoctor.diagnose.advice.packages import REINSTALL, install_command, install_fix
 from gpudoctor.findings import DOWNLOAD, Fix, FixKind
 from gpudoctor.frameworks import ADDONS, Addon
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.snapshot import Missing
 
 
-def fitting_add_on(framework: FrameworkView, add_on: AddOn) -> tuple[Fix, ...]:
+def install_fitting_add_on(framework: FrameworkView, add_on: InstalledAddOn) -> tuple[Fix, ...]:
     """Return fixes that install the release published for this framework, or compile the extension here."""
     published = _install_published(framework, add_on)
     return (
@@ -21,18 +21,18 @@ def fitting_add_on(framework: FrameworkView, add_on: AddOn) -> tuple[Fix, ...]:
     )
 
 
-def compile_add_on(framework: FrameworkView, add_on: AddOn, capabilities: str = "", *, kind: FixKind = FixKind.FIX) -> Fix:
+def compile_add_on(framework: FrameworkView, add_on: InstalledAddOn, capabilities: str = "", *, kind: FixKind = FixKind.FIX) -> Fix:
     """Return the fix that compiles an extension for GPUs of these compute capabilities ("7.5 8.6"); "" leaves the choice to the build."""
-    source = _source(framework, add_on)
-    command = install_package(framework.machine.observed.python, *REINSTALL, "--no-build-isolation", *source)
+    source = _source_arguments(framework, add_on)
+    command = install_command(framework.machine.observed.python, *REINSTALL, "--no-build-isolation", *source)
     for_gpus = f"TORCH_CUDA_ARCH_LIST={shlex.quote(capabilities)} " if capabilities else ""
     title = f"Compile {add_on.name} for the installed {framework.label} (needs nvcc of the same CUDA major version)"
     return Fix(title, f"{for_gpus}{command}", (DOWNLOAD,), kind=kind)
 
 
-def _source(framework: FrameworkView, add_on: AddOn) -> tuple[str, ...]:
+def _source_arguments(framework: FrameworkView, add_on: InstalledAddOn) -> tuple[str, ...]:
     """Return what pip compiles: the release for the framework if the tables have one, else the installed release."""
-    fitting = published_with(framework, add_on.name)
+    fitting = releases_for_framework(framework, add_on.name)
     release = str(fitting[-1].release) if fitting else add_on.version.partition("+")[0]
     _, known = ADDONS.get(add_on.name, ("", Addon()))
     if known.source:
@@ -40,9 +40,9 @@ def _source(framework: FrameworkView, add_on: AddOn) -> tuple[str, ...]:
     return "--no-binary", add_on.name, f"{add_on.name}=={release}"
 
 
-def _install_published(framework: FrameworkView, add_on: AddOn) -> Fix | None:
+def _install_published(framework: FrameworkView, add_on: InstalledAddOn) -> Fix | None:
     """Return the fix that installs the release for this framework; None if the tables have no other release."""
-    tag, fitting = framework.observed.local_version, published_with(framework, add_on.name)
+    tag, fitting = framework.observed.local_version, releases_for_framework(framework, add_on.name)
     if not fitting or (str(fitting[-1].release) == add_on.version and not tag):
         return None
     index = f"{framework.spec.wheel_index}/{tag}" if tag.startswith("cu") else ""
@@ -51,15 +51,15 @@ def _install_published(framework: FrameworkView, add_on: AddOn) -> Fix | None:
     return install_fix(title, framework.machine.observed.python, pin, options=REINSTALL, index=index)
 
 
-def published_with(framework: FrameworkView, name: str) -> list[FrameworkRelease]:
+def releases_for_framework(framework: FrameworkView, name: str) -> list[FrameworkRelease]:
     """Return the releases of a package for this release of the framework and this Python, oldest first."""
     stack = framework.environment.stack_or_missing
-    python, platform = ("", LINUX) if isinstance(stack, Missing) else (stack.python, stack.platform or LINUX)
+    python, platform = ("", LINUX_X86_64) if isinstance(stack, Missing) else (stack.python, stack.platform or LINUX_X86_64)
     rows = framework.machine.matrix.releases(name, platform)
-    return [row for row in rows if _requires(row, framework) and (not python or has_wheel(row, python))]
+    return [row for row in rows if _pins_framework(row, framework) and (not python or has_wheel(row, python))]
 
 
-def _requires(row: FrameworkRelease, framework: FrameworkView) -> bool:
+def _pins_framework(row: FrameworkRelease, framework: FrameworkView) -> bool:
     """Return whether a release pins exactly this release of the framework."""
     pins = (text.removeprefix(framework.name) for text in row.requires if text.startswith(f"{framework.name}=="))
     return any(satisfies(framework.release, pin) for pin in pins)

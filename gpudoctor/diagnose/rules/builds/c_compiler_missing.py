@@ -1,5 +1,5 @@
 from gpudoctor.derive import FrameworkView
-from gpudoctor.diagnose.advice.system import WITHOUT_COMPILE, command_for
+from gpudoctor.diagnose.advice.system import WITHOUT_COMPILE, distribution_command
 from gpudoctor.diagnose.rule import Join, explains, rule
 from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, Impact, Problem, Problems, Rung, Severity
 
@@ -22,7 +22,7 @@ def c_compiler_missing(framework: FrameworkView) -> Problems:
     triton, found = framework.triton, framework.machine.compilers
     if any(compiler.name in _COMPILERS for compiler in found):
         return
-    command = command_for(framework.machine.site, _INSTALL_GCC)
+    command = distribution_command(framework.machine.site, _INSTALL_GCC)
     yield Problem(
         message=f"torch.compile in {framework.label} needs a C compiler, but gcc and clang are not on PATH and CC is not set.",
         evidence=(

@@ -1,15 +1,15 @@
-from gpudoctor.derive import FrameworkView, absence, not_applicable, not_stated, wheel_platform
+from gpudoctor.derive import FrameworkView, known_absence, not_applicable, not_stated, wheel_platform
 from gpudoctor.derive.pythons import lacks_wheel
-from gpudoctor.derive.unpublished import published_around
-from gpudoctor.diagnose.advice.from_log import install_with_cuda
+from gpudoctor.derive.unpublished_releases import releases_around
 from gpudoctor.diagnose.advice.installing import install_framework
+from gpudoctor.diagnose.advice.logged_frameworks import install_with_cuda
 from gpudoctor.diagnose.advice.packages import install_fix
-from gpudoctor.diagnose.advice.releases import works_here
+from gpudoctor.diagnose.advice.releases import is_release_working
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, advises, explains, rule
 from gpudoctor.diagnose.rules.libraries.planned import packages_in_extra
 from gpudoctor.findings import Evidence, Fix, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.frameworks import framework_of
-from gpudoctor.matrix.builds import CPU
+from gpudoctor.matrix.builds import CPU_TAG
 from gpudoctor.snapshot import SUPPOSED, Fact, Missing
 
 
@@ -19,9 +19,9 @@ from gpudoctor.snapshot import SUPPOSED, Fact, Missing
 def cpu_only_build(framework: FrameworkView) -> Problems:
     """Framework is built without CUDA."""
     framework.machine.need_gpu()
-    if framework.uses_directml:
+    if framework.is_using_directml:
         not_applicable("it uses the GPU through DirectML")
-    without_cuda = absence(framework.cuda_or_missing)
+    without_cuda = known_absence(framework.cuda_or_missing)
     if without_cuda is None:
         return
     if framework.observed.rocm_build is True and framework.observed.sees_gpu is True:
@@ -34,19 +34,19 @@ def cpu_only_build(framework: FrameworkView) -> Problems:
         not_applicable("this release does not exist, or has no wheel for this Python")
     observed = framework.observed
     own = () if observed.distribution in framework.spec.distributions[:1] else (observed.distribution,)
-    replace = tuple(dict.fromkeys(filter(None, (*own, *_in_one_folder(framework), framework.directml))))
+    replace = tuple(dict.fromkeys(filter(None, (*own, *_distributions_sharing_folder(framework), framework.directml))))
     yield Problem(
         message=_message(framework),
         only_for=framework.name,
-        severity=Severity.NOTE if _is_meant(framework) else None,
+        severity=Severity.NOTE if _is_cpu_requested(framework) else None,
         evidence=(
             Evidence("build", without_cuda.reason, observed.location if isinstance(observed.location, str) else observed.distribution),
         ),
-        fixes=_same_release(framework, replace) or install_framework(framework.machine, framework.name, replace=replace),
+        fixes=_install_same_release(framework, replace) or install_framework(framework.machine, framework.name, replace=replace),
     )
 
 
-def _in_one_folder(framework: FrameworkView) -> tuple[str, ...]:
+def _distributions_sharing_folder(framework: FrameworkView) -> tuple[str, ...]:
     """Return the distributions that own the framework's files together, if there are several: an installer takes one of them for installed."""
     own, packages = framework.distribution, framework.environment.observed.packages
     if own is None or isinstance(packages, Missing):
@@ -61,14 +61,14 @@ def _is_not_installed(framework: FrameworkView) -> bool:
     stack, own = framework.environment.stack_or_missing, framework.distribution
     if isinstance(stack, Missing) or own is None or not stack.supposed:
         return False
-    return bool(published_around(own, stack.matrix)) or (bool(stack.python) and lacks_wheel(stack.row(own), stack))
+    return bool(releases_around(own, stack.matrix)) or (bool(stack.python) and lacks_wheel(stack.row(own), stack))
 
 
-def _is_meant(framework: FrameworkView) -> bool:
+def _is_cpu_requested(framework: FrameworkView) -> bool:
     """Return whether a build for the CPU was asked for by its name, beside another framework that has CUDA."""
     observed, machine = framework.observed, framework.machine
     version = observed.version.value if isinstance(observed.version, Fact) else ""
-    named = observed.distribution.endswith(f"-{CPU}") or version.endswith(f"+{CPU}")
+    named = observed.distribution.endswith(f"-{CPU_TAG}") or version.endswith(f"+{CPU_TAG}")
     return (
         named
         and machine.observed.origin == SUPPOSED
@@ -76,13 +76,15 @@ def _is_meant(framework: FrameworkView) -> bool:
     )
 
 
-def _same_release(framework: FrameworkView, replace: tuple[str, ...]) -> tuple[Fix, ...]:
+def _install_same_release(framework: FrameworkView, replace: tuple[str, ...]) -> tuple[Fix, ...]:
     """Return the fix that installs the same release under the name that has CUDA, as tensorflow-gpu before 2.0; () if there is none."""
     machine, own = framework.machine, framework.observed.distribution
-    platform = wheel_platform.name(machine.observed.host, machine.observed.python) or wheel_platform.LINUX
+    platform = wheel_platform.platform_name(machine.observed.host, machine.observed.python) or wheel_platform.LINUX_X86_64
     for name in framework.spec.distributions:
-        rows = (row for row in machine.matrix.of_release(name, framework.release) if row.platform in {platform, wheel_platform.ANY})
-        row = next((row for row in rows if row.accelerator == "cuda" and works_here(machine, row)), None)
+        rows = (
+            row for row in machine.matrix.of_release(name, framework.release) if row.platform in {platform, wheel_platform.ANY_PLATFORM}
+        )
+        row = next((row for row in rows if row.accelerator == "cuda" and is_release_working(machine, row)), None)
         if row is not None and row.built_with_cuda is not None and name != own and not packages_in_extra(framework, row):
             cudnn = f" and cuDNN {row.cudnn}" if row.cudnn else ""
             title = f"Install {name} {row.release}, which uses CUDA {row.built_with_cuda.short}{cudnn} of the system"

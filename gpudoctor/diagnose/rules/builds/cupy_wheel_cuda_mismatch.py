@@ -2,10 +2,10 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Driver, EnvironmentView, MachineView, not_applicable
 from gpudoctor.derive.toolkits import system_cudas, toolkit_version
-from gpudoctor.diagnose.advice.from_line import usual
+from gpudoctor.diagnose.advice.message_fixes import usual_fixes
 from gpudoctor.diagnose.advice.packages import install_fix
-from gpudoctor.diagnose.advice.releases import newest
-from gpudoctor.diagnose.advice.requirements import as_evidence, is_there
+from gpudoctor.diagnose.advice.releases import newest_release
+from gpudoctor.diagnose.advice.requirements import distribution_evidence, installed_or_requested
 from gpudoctor.diagnose.rule import advises, explains, rule
 from gpudoctor.findings import DOWNLOAD, Action, Confidence, Evidence, Fix, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Distribution, Fact
@@ -20,7 +20,7 @@ def _for_stated_cuda(machine: MachineView) -> tuple[Fix, ...]:
     """Return the fix of a failed import that only a log names: the wheel for the one CUDA toolkit that the text states, if it does."""
     majors = {version.major for version, _ in system_cudas(machine.known_toolkits)}
     if majors not in _CALLED_BY_MAJOR:
-        return usual(machine, "cupy-wheel-cuda-mismatch")
+        return usual_fixes(machine, "cupy-wheel-cuda-mismatch")
     (major,) = majors
     command = f"python -m pip uninstall --yes {_WHEELS} && python -m pip install cupy-cuda{major}x"
     return (Fix(f"Remove every CuPy wheel, then install the one for CUDA {major}", command, (DOWNLOAD,), action=Action.REINSTALL_PACKAGE),)
@@ -37,32 +37,32 @@ def cupy_wheel_cuda_mismatch(environment: EnvironmentView) -> Problems:
         not_applicable("no CuPy is listed")
     if len(wheels) > 1:
         yield Problem(
-            message=f"{' and '.join(wheel.label for wheel in wheels)} {is_there(stack, many=True)} and overwrite each other's files.",
-            evidence=tuple(map(as_evidence, wheels)),
-            fixes=(_keep_one(environment, wheels),),
+            message=f"{' and '.join(wheel.label for wheel in wheels)} {installed_or_requested(stack, many=True)} and overwrite each other's files.",
+            evidence=tuple(map(distribution_evidence, wheels)),
+            fixes=(_keep_one_wheel(environment, wheels),),
         )
         return
     wheel = wheels[0]
     wanted = wheel.name.removeprefix("cupy-cuda")[:-1]
-    found = dict(_cuda_majors(environment))
+    found = dict(_installed_cuda_majors(environment))
     if wanted.isdigit() and found and wanted not in found:
         yield Problem(
             message=f"{wheel.label} is for CUDA {wanted}, but this machine has CUDA {' and '.join(found)}.",
             confidence=Confidence.LIKELY,
-            evidence=(as_evidence(wheel), *(Evidence(f"CUDA {major}", where, where) for major, where in found.items())),
-            fixes=(_keep_one(environment, wheels),),
+            evidence=(distribution_evidence(wheel), *(Evidence(f"CUDA {major}", where, where) for major, where in found.items())),
+            fixes=(_keep_one_wheel(environment, wheels),),
         )
 
 
-def _keep_one(environment: EnvironmentView, wheels: list[Distribution]) -> Fix:
+def _keep_one_wheel(environment: EnvironmentView, wheels: list[Distribution]) -> Fix:
     """Return the fix that keeps one wheel: for the installed CUDA, else for the CUDA that the driver supports."""
     machine = environment.machine
     driver = machine.driver_or_missing
     served = driver.cuda_served if isinstance(driver, Driver) else None
-    installed = max(dict(_cuda_majors(environment)), key=int, default="")
+    installed = max(dict(_installed_cuda_majors(environment)), key=int, default="")
     wanted = installed or (str(served.major) if isinstance(served, Version) else "12")
     name, old = f"cupy-cuda{wanted}x", tuple(wheel.name for wheel in wheels)
-    release = newest(machine, name)
+    release = newest_release(machine, name)
     if not release:
         title = f"Remove {' and '.join(old)}: no CuPy for CUDA {wanted} is published for this Python."
         return Fix(title, action=Action.REINSTALL_PACKAGE)
@@ -70,7 +70,7 @@ def _keep_one(environment: EnvironmentView, wheels: list[Distribution]) -> Fix:
     return install_fix(title, machine.observed.python, f"{name}=={release}", replace=old)
 
 
-def _cuda_majors(environment: EnvironmentView) -> Iterator[tuple[str, str]]:
+def _installed_cuda_majors(environment: EnvironmentView) -> Iterator[tuple[str, str]]:
     """Return the CUDA major versions whose runtime is installed, and where."""
     for toolkit in environment.machine.known_toolkits:
         version, stated = toolkit_version(toolkit), toolkit.toolkit_cuda

@@ -1,7 +1,7 @@
 from gpudoctor.derive import EffectiveCode, FrameworkView
-from gpudoctor.derive.add_ons import AddOn, file_name
-from gpudoctor.derive.gpu_code import LACKS, meetings
-from gpudoctor.diagnose.advice.gpu_code import capability_evidence, models
+from gpudoctor.derive.add_ons import InstalledAddOn, file_name
+from gpudoctor.derive.gpu_code import UNSUPPORTED_FITS, gpu_fits
+from gpudoctor.diagnose.advice.gpu_code import capability_evidence, models_text
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.builds.add_ons import compile_add_on
 from gpudoctor.findings import Evidence, Impact, Problem, Problems, Rung, Severity
@@ -13,15 +13,15 @@ def extension_missing_arch(framework: FrameworkView) -> Problems:
     """Extension has no kernels for this GPU."""
     machine = framework.machine
     for add_on in framework.add_ons:
-        for file, code in _with_code(add_on):
-            lost = [meeting for meeting in meetings(code, machine.hardware, machine.matrix) if meeting.fit in LACKS]
+        for file, code in _files_with_code(add_on):
+            lost = [meeting for meeting in gpu_fits(code, machine.hardware, machine.matrix) if meeting.fit in UNSUPPORTED_FITS]
             if lost:
                 main = file.path in add_on.main_paths
                 capabilities = " ".join(dict.fromkeys(str(meeting.capability) for meeting in lost))
                 yield Problem(
-                    message=f"{add_on.label} has no kernels for {models(lost)}; it has {code.text}."
+                    message=f"{add_on.label} has no kernels for {models_text(lost)}; it has {code.text}."
                     if main
-                    else f"{file_name(file)} of {add_on.label} has no kernels for {models(lost)}; it has {code.text}. Its main files do.",
+                    else f"{file_name(file)} of {add_on.label} has no kernels for {models_text(lost)}; it has {code.text}. Its main files do.",
                     severity=None if main else Severity.NOTE,
                     evidence=(Evidence("kernels in it", code.text, file.path), *capability_evidence(lost)),
                     fixes=(compile_add_on(framework, add_on, capabilities),),
@@ -29,7 +29,7 @@ def extension_missing_arch(framework: FrameworkView) -> Problems:
                 break
 
 
-def _with_code(add_on: AddOn) -> list[tuple[Extension, EffectiveCode]]:
+def _files_with_code(add_on: InstalledAddOn) -> list[tuple[Extension, EffectiveCode]]:
     """Return the files that contain GPU code, the main files first."""
     read = ((file, file.code) for file in add_on.files if isinstance(file.code, GpuCode) and (file.code.sass or file.code.ptx))
     found = [(file, EffectiveCode(sass=code.sass, ptx=code.ptx, where=file.path)) for file, code in read]

@@ -5,11 +5,11 @@ import msgspec
 from gpudoctor.derive import FrameworkView, MachineView, Stack, not_applicable
 from gpudoctor.derive.demands import Violation
 from gpudoctor.derive.plugins import compares_plugins, matching_plugins, mismatched_plugins, version_numbers
-from gpudoctor.diagnose.advice.from_line import in_log, usual
 from gpudoctor.diagnose.advice.installing import install_framework
-from gpudoctor.diagnose.advice.packages import install_fix, remove_packages
-from gpudoctor.diagnose.advice.releases import newest
-from gpudoctor.diagnose.advice.requirements import as_evidence, is_there, requirements, rule_for
+from gpudoctor.diagnose.advice.message_fixes import log_match, usual_fixes
+from gpudoctor.diagnose.advice.packages import install_fix, remove_command
+from gpudoctor.diagnose.advice.releases import newest_release
+from gpudoctor.diagnose.advice.requirements import distribution_evidence, installed_or_requested, requirement_evidence, rule_for_violation
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, advises, explains, rule
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Action, Confidence, Fix, Impact, Problem, Problems, Rung, Severity
@@ -17,13 +17,15 @@ from gpudoctor.frameworks import CudaPlugin, stack_of
 from gpudoctor.frameworks.jax import JAX
 from gpudoctor.snapshot import Distribution
 
-_TOO_NEW = expression(r"jaxlib version \d\.\d{1,2}\.\d{1,3} is newer than and incompatible with jax version (?P<own>\d\.\d{1,2}\.\d{1,3})")
+_JAXLIB_TOO_NEW = expression(
+    r"jaxlib version \d\.\d{1,2}\.\d{1,3} is newer than and incompatible with jax version (?P<own>\d\.\d{1,2}\.\d{1,3})"
+)
 """jax/_src/lib/__init__.py"""
 
 
-def _install_parts_of(machine: MachineView) -> tuple[Fix, ...]:
+def _install_stated_parts(machine: MachineView) -> tuple[Fix, ...]:
     """Return the fix that installs all parts of the JAX that a text states; what usually helps where it states none."""
-    told = in_log(machine, _TOO_NEW)
+    told = log_match(machine, _JAXLIB_TOO_NEW)
     stated = [told["own"]] if told else [framework.release for framework in machine.frameworks if framework.name == JAX.name]
     release = next(filter(None, stated), "")
     title = f"Install {JAX.title} and all its parts in matching versions, with one command"
@@ -34,11 +36,11 @@ def _install_parts_of(machine: MachineView) -> tuple[Fix, ...]:
             if JAX.plugin
             else ()
         )
-    return fixes or usual(machine, "jax-plugin-version-mismatch")
+    return fixes or usual_fixes(machine, "jax-plugin-version-mismatch")
 
 
 @rule("GD508", severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
-@advises(_install_parts_of)
+@advises(_install_stated_parts)
 @explains(TRAINING_FAILS, "jax fails to import, or jaxlib ignores the plugin and JAX uses the CPU.", Join.FRAMEWORK)
 def jax_plugin_version_mismatch(framework: FrameworkView) -> Problems:
     """jax, jaxlib and the CUDA plugin have incompatible versions."""
@@ -48,28 +50,28 @@ def jax_plugin_version_mismatch(framework: FrameworkView) -> Problems:
     if framework.observed.sees_gpu is True:
         not_applicable(f"{framework.name} can use the GPU, so its parts match")
     refused = [violation for violation in stack.violations if _is_refused(violation, stack, plugin)]
-    unmet = dict.fromkeys(f"{violation.demand.text}, but {violation.found.label} {is_there(stack)}" for violation in refused)
-    incompatible = list(unmet) or list(_refused_at_import(stack, plugin))
+    unmet = dict.fromkeys(f"{violation.demand.text}, but {violation.found.label} {installed_or_requested(stack)}" for violation in refused)
+    incompatible = list(unmet) or list(_import_mismatches(stack, plugin))
     if not incompatible:
         return
-    ignored = () if unmet else _ignored(stack, plugin)
+    ignored = () if unmet else _ignored_plugins(stack, plugin)
     parts = (part for part in stack.distributions.values() if stack_of(part.name) == framework.name)
     yield Problem(
-        message=f"{'; '.join(incompatible)}{_used_instead(ignored, stack, plugin)}.",
+        message=f"{'; '.join(incompatible)}{_consequence_clause(ignored, stack, plugin)}.",
         severity=Severity.WARNING if ignored else None,
         impact=Impact.AT_RISK if ignored else None,
         confidence=Confidence.CERTAIN if unmet else Confidence.LIKELY,
-        evidence=(*(as_evidence(part) for part in parts), *requirements(refused)),
-        fixes=(_remove(ignored, stack, framework),) if ignored else _install_together(framework, stack, plugin),
+        evidence=(*(distribution_evidence(part) for part in parts), *requirement_evidence(refused)),
+        fixes=(_remove_plugins(ignored, stack, framework),) if ignored else _install_all_parts(framework, stack, plugin),
     )
 
 
-def _ignored(stack: Stack, plugin: CudaPlugin) -> tuple[Distribution, ...]:
+def _ignored_plugins(stack: Stack, plugin: CudaPlugin) -> tuple[Distribution, ...]:
     """Return the plugins that are ignored beside one that matches; () if none does, or JAX itself is refused."""
-    return mismatched_plugins(stack, plugin) if not _refused_library(stack, plugin) and matching_plugins(stack, plugin) else ()
+    return mismatched_plugins(stack, plugin) if not _library_mismatches(stack, plugin) and matching_plugins(stack, plugin) else ()
 
 
-def _used_instead(ignored: tuple[Distribution, ...], stack: Stack, plugin: CudaPlugin) -> str:
+def _consequence_clause(ignored: tuple[Distribution, ...], stack: Stack, plugin: CudaPlugin) -> str:
     """Return what happens beside a plugin that matches: jax_plugins registers the first client that it meets, in no fixed order."""
     if not ignored:
         return ""
@@ -77,7 +79,7 @@ def _used_instead(ignored: tuple[Distribution, ...], stack: Stack, plugin: CudaP
     return f" and uses {used.label}; but either client may be loaded, since JAX takes the first that it finds"
 
 
-def _remove(ignored: tuple[Distribution, ...], stack: Stack, framework: FrameworkView) -> Fix:
+def _remove_plugins(ignored: tuple[Distribution, ...], stack: Stack, framework: FrameworkView) -> Fix:
     """Return the fix that removes plugins with their clients."""
     names = tuple(
         name
@@ -85,11 +87,11 @@ def _remove(ignored: tuple[Distribution, ...], stack: Stack, framework: Framewor
         for name in (distribution.name, distribution.name.replace("-plugin", "-pjrt"))
         if name in stack.distributions
     )
-    command = remove_packages(framework.machine.observed.python, *names)
+    command = remove_command(framework.machine.observed.python, *names)
     return Fix(f"Remove {' and '.join(names)}", command, removes=names, action=Action.REINSTALL_PACKAGE)
 
 
-def _install_together(framework: FrameworkView, stack: Stack, plugin: CudaPlugin) -> tuple[Fix, ...]:
+def _install_all_parts(framework: FrameworkView, stack: Stack, plugin: CudaPlugin) -> tuple[Fix, ...]:
     """Return the fix that installs all parts of one release, with the CUDA plugin if one is installed or requested."""
     machine, name = framework.machine, framework.name
     title = f"Install {framework.spec.title} and all its parts in matching versions, with one command"
@@ -97,14 +99,14 @@ def _install_together(framework: FrameworkView, stack: Stack, plugin: CudaPlugin
         parts = tuple(part for part in stack.distributions if stack_of(part) == name and part != name)
         fixes = install_framework(machine, name, near=framework.release, title=title)
         return tuple(msgspec.structs.replace(fix, removes=parts) if fix.installs else fix for fix in fixes)
-    release = newest(machine, name, accepts=f"=={framework.release}") or newest(machine, name)
+    release = newest_release(machine, name, accepts=f"=={framework.release}") or newest_release(machine, name)
     pin = f"{name}=={release}" if release else name
     return (install_fix(title, machine.observed.python, pin, plugin.library, options=("--upgrade",)),)
 
 
 def _is_refused(violation: Violation, stack: Stack, plugin: CudaPlugin) -> bool:
     """Return whether an installer or JAX itself refuses a part; an older jaxlib does not check the version of a plugin."""
-    if rule_for(violation) != jax_plugin_version_mismatch.name:
+    if rule_for_violation(violation) != jax_plugin_version_mismatch.name:
         return False
     if f"=={violation.found.version}+" in violation.demand.text:
         return False  # the release matches: that its build has no CUDA is another cause
@@ -112,14 +114,14 @@ def _is_refused(violation: Violation, stack: Stack, plugin: CudaPlugin) -> bool:
     return stack.supposed or not installed or compares_plugins(stack, plugin)
 
 
-def _refused_at_import(stack: Stack, plugin: CudaPlugin) -> Iterator[str]:
+def _import_mismatches(stack: Stack, plugin: CudaPlugin) -> Iterator[str]:
     """Return the mismatches that JAX checks at import, which no metadata states."""
-    yield from _refused_library(stack, plugin)
+    yield from _library_mismatches(stack, plugin)
     for other in mismatched_plugins(stack, plugin) if compares_plugins(stack, plugin) else ():
         yield f"{other.label} does not match {stack.distributions[plugin.library].label}, which ignores it"
 
 
-def _refused_library(stack: Stack, plugin: CudaPlugin) -> tuple[str, ...]:
+def _library_mismatches(stack: Stack, plugin: CudaPlugin) -> tuple[str, ...]:
     """Return that JAX refuses its library, which is newer; empty if it does not."""
     own, library = stack.distributions.get(stack_of(plugin.library) or ""), stack.distributions.get(plugin.library)
     if own is None or library is None or version_numbers(own.version) >= version_numbers(library.version):

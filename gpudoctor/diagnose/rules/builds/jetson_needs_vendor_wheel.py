@@ -1,6 +1,6 @@
 from gpudoctor import versions
-from gpudoctor.derive import FrameworkView, known, not_applicable, not_stated
-from gpudoctor.derive.gpu_code import xray
+from gpudoctor.derive import FrameworkView, not_applicable, not_stated, require_known
+from gpudoctor.derive.gpu_code import xray_of_framework
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import CudaDevice, GpuCode, Host, Missing, Platform, is_absent
@@ -9,7 +9,7 @@ from gpudoctor.versions import Version
 _SERVER_BUILDS_SINCE = Version(38)
 """The first release of Jetson Linux (JetPack 7) that runs the ARM server builds."""
 
-_KERNELS = ((Version(6, 8), "38"), (Version(5, 15), "36"), (Version(5, 10), "35"), (Version(4, 9), "32"))
+_KERNEL_RELEASES = ((Version(6, 8), "38"), (Version(5, 15), "36"), (Version(5, 10), "35"), (Version(4, 9), "32"))
 """From which kernel on a release of Jetson Linux is the running one: https://docs.nvidia.com/jetson/archives/"""
 
 
@@ -40,14 +40,14 @@ def jetson_needs_vendor_wheel(framework: FrameworkView) -> Problems:
     host = machine.host
     if machine.site.platform != Platform.JETSON:
         not_applicable("not a Jetson")
-    release = _release(host)
-    tegra = versions.parse(release)
+    release = _jetson_linux_release(host)
+    tegra = versions.parse_version(release)
     if tegra is None or tegra >= _SERVER_BUILDS_SINCE:
         not_applicable(f"Jetson Linux {release} runs the ARM server builds")
     if "nv" in framework.version.value:
         not_applicable(f"{framework.label} is NVIDIA's build")
     machine.need_gpu()
-    why, confidence = _generic(framework)
+    why, confidence = _generic_build_evidence(framework)
     if not why:
         return
     page = framework.spec.jetson_page
@@ -62,14 +62,14 @@ def jetson_needs_vendor_wheel(framework: FrameworkView) -> Problems:
     )
 
 
-def _release(host: Host) -> str:
+def _jetson_linux_release(host: Host) -> str:
     """Return the release of Jetson Linux, as the system or else its kernel's version tells. Ends the rule if neither is known."""
-    kernel = versions.parse(host.kernel) if isinstance(host.kernel, str) else None
-    by_kernel = next((release for first, release in _KERNELS if kernel is not None and kernel >= first), "")
-    return by_kernel if by_kernel and isinstance(host.tegra, Missing) else known(host.tegra)
+    kernel = versions.parse_version(host.kernel) if isinstance(host.kernel, str) else None
+    by_kernel = next((release for first, release in _KERNEL_RELEASES if kernel is not None and kernel >= first), "")
+    return by_kernel if by_kernel and isinstance(host.tegra, Missing) else require_known(host.tegra)
 
 
-def _generic(framework: FrameworkView) -> tuple[str, Confidence]:
+def _generic_build_evidence(framework: FrameworkView) -> tuple[str, Confidence]:
     """Return what shows that a build is not for Jetson; empty if it has kernels for this GPU."""
     if framework.observed.cuda_build is False:
         return "CPU only", Confidence.CERTAIN
@@ -79,7 +79,7 @@ def _generic(framework: FrameworkView) -> tuple[str, Confidence]:
     devices = (gpu.observed.cuda for gpu in framework.machine.gpus)
     capabilities = {device.compute_capability for device in devices if isinstance(device, CudaDevice)}
     targets = {f"sm_{capability.replace('.', '')}" for capability in capabilities if isinstance(capability, str)}
-    seen = xray(framework.observed, framework.machine.observed.libraries)
+    seen = xray_of_framework(framework.observed, framework.machine.observed.libraries)
     code = seen.code if seen is not None else None
     if isinstance(code, GpuCode) and targets:
         generic = not targets.intersection(code.sass)

@@ -1,10 +1,10 @@
 from gpudoctor.derive import FrameworkView, Stack, not_applicable, wheel_platform
-from gpudoctor.derive.cuda import WITHOUT_CUDA
+from gpudoctor.derive.cuda import ACCELERATORS_WITHOUT_CUDA
 from gpudoctor.derive.packages import source_of
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, Problem, Problems, Rung, Severity
-from gpudoctor.findings.naming import joined
+from gpudoctor.findings.wording import joined_words
 from gpudoctor.snapshot import Distribution, is_absent
 
 
@@ -19,7 +19,7 @@ def no_cuda_wheel_for_platform(framework: FrameworkView) -> Problems:
     if own is None or row is None:
         not_applicable("the matrix does not know this release on this platform")
     cuda = framework.cuda_or_missing
-    if not is_absent(cuda) or row.accelerator not in WITHOUT_CUDA or "+" in own.version:
+    if not is_absent(cuda) or row.accelerator not in ACCELERATORS_WITHOUT_CUDA or "+" in own.version:
         return
     if any(build.startswith("cu") for build in row.builds):
         return
@@ -28,21 +28,25 @@ def no_cuda_wheel_for_platform(framework: FrameworkView) -> Problems:
     with_cuda = {name: other for name, other in stack.elsewhere(own).items() if other.accelerator == "cuda"}
     if not with_cuda:
         return
-    here, others = wheel_platform.label(stack.platform), joined(map(wheel_platform.label, with_cuda))
-    evidence = [Evidence(f"wheel for {wheel_platform.label(name)}", "with CUDA", source_of(other)) for name, other in with_cuda.items()]
+    here, others = wheel_platform.platform_label(stack.platform), joined_words(map(wheel_platform.platform_label, with_cuda))
+    evidence = [
+        Evidence(f"wheel for {wheel_platform.platform_label(name)}", "with CUDA", source_of(other)) for name, other in with_cuda.items()
+    ]
     yield Problem(
         message=f"{own.label} has no CUDA wheel on the package index for {here}, only for {others}.",
         only_for=framework.name,
         evidence=(Evidence(f"wheel for {here}", "without CUDA", source_of(row)), *evidence),
-        fixes=_cuda_elsewhere(framework, own, stack),
+        fixes=_use_other_platform(framework, own, stack),
     )
 
 
-def _cuda_elsewhere(framework: FrameworkView, own: Distribution, stack: Stack) -> tuple[Fix, ...]:
+def _use_other_platform(framework: FrameworkView, own: Distribution, stack: Stack) -> tuple[Fix, ...]:
     if stack.platform.startswith("macos"):
         return (Fix("Train on a Linux or Windows machine: macOS has no CUDA.", action=Action.REPLACE_HARDWARE),)
     if framework.spec.wheel_index:
         return install_framework(framework.machine, framework.name, near=own.version)
     if framework.spec.container:
         return (Fix(f"Use NVIDIA's container, which has a CUDA build for this platform: {framework.spec.container}", needs=(DOWNLOAD,)),)
-    return (Fix(f"Build {own.name} from source with CUDA: no CUDA wheel is published for {wheel_platform.label(stack.platform)}."),)
+    return (
+        Fix(f"Build {own.name} from source with CUDA: no CUDA wheel is published for {wheel_platform.platform_label(stack.platform)}."),
+    )

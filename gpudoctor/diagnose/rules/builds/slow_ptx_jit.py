@@ -1,12 +1,12 @@
-from gpudoctor.derive import Driver, FrameworkView, known
-from gpudoctor.derive.gpu_code import Fit, compiles
-from gpudoctor.diagnose.advice.gpu_code import code_evidence, models
-from gpudoctor.diagnose.advice.installing import install
-from gpudoctor.diagnose.advice.releases import pick
+from gpudoctor.derive import Driver, FrameworkView, require_known
+from gpudoctor.derive.gpu_code import Fit, compiles_ptx
+from gpudoctor.diagnose.advice.gpu_code import code_evidence, models_text
+from gpudoctor.diagnose.advice.installing import install_pick
+from gpudoctor.diagnose.advice.releases import pick_release
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 
-_KEEP_COMPILED = "export CUDA_CACHE_MAXSIZE=4294967296 CUDA_CACHE_PATH=$HOME/.nv/ComputeCache"
+_ENLARGE_CACHE = "export CUDA_CACHE_MAXSIZE=4294967296 CUDA_CACHE_PATH=$HOME/.nv/ComputeCache"
 
 
 @rule("GD507", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.SLOWER, bears_on_training=True)
@@ -16,19 +16,19 @@ def slow_ptx_jit(framework: FrameworkView) -> Problems:
     portable = framework.gpus_with(Fit.PTX)
     if not portable:
         return
-    machine, cuda, driver = framework.machine, known(framework.cuda_or_missing), framework.machine.driver_or_missing
-    if isinstance(driver, Driver) and compiles(driver, cuda, machine.matrix) is False:
+    machine, cuda, driver = framework.machine, require_known(framework.cuda_or_missing), framework.machine.driver_or_missing
+    if isinstance(driver, Driver) and compiles_ptx(driver, cuda, machine.matrix) is False:
         return  # driver-too-old says so
     code = framework.code
-    cache = Fix("Enlarge the cache of compiled kernels to 4 GiB, in a persistent folder", _KEEP_COMPILED)
-    newer = pick(machine, framework.name)
+    cache = Fix("Enlarge the cache of compiled kernels to 4 GiB, in a persistent folder", _ENLARGE_CACHE)
+    newer = pick_release(machine, framework.name)
     if newer is None or newer.release == framework.release:
         fixes: tuple[Fix, ...] = (cache,)
     else:
-        update = install(machine, framework.name, newer, title=f"Install {newer.name}, which has kernels for this GPU")
+        update = install_pick(machine, framework.name, newer, title=f"Install {newer.name}, which has kernels for this GPU")
         fixes = (update, Fix(cache.title, cache.command, kind=FixKind.INSTEAD))
     yield Problem(
-        message=f"{framework.label} has only PTX ({' '.join(code.ptx or ())}) for {models(portable)}; "
+        message=f"{framework.label} has only PTX ({' '.join(code.ptx or ())}) for {models_text(portable)}; "
         "the driver compiles it at first use, which can take 30 minutes.",
         evidence=(*code_evidence(code, portable), Evidence("CUDA of the PTX", str(cuda.version), cuda.where)),
         fixes=fixes,

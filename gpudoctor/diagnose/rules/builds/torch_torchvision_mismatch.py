@@ -1,15 +1,15 @@
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.rule import advises, explains, rule
-from gpudoctor.diagnose.rules.builds.companions import beside_framework, install_beside
+from gpudoctor.diagnose.rules.builds.companions import companion_problems, install_companion
 from gpudoctor.findings import Impact, Problems, Rung, Severity
 
 
 @rule("GD509", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.PARTLY)
-@advises(lambda machine: install_beside(machine, "torchvision"))
+@advises(lambda machine: install_companion(machine, "torchvision"))
 @explains(
     ("extension-built-for-other-cuda", "extension-abi-mismatch"),
     "torchvision's compiled files are linked against one torch and one CUDA version.",
 )
 def torch_torchvision_mismatch(framework: FrameworkView) -> Problems:
     """torchvision does not match the installed torch."""
-    yield from beside_framework(framework, "torchvision")
+    yield from companion_problems(framework, "torchvision")

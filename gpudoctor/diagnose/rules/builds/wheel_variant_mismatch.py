@@ -1,5 +1,5 @@
-from gpudoctor.derive import EnvironmentView, known, not_applicable
-from gpudoctor.derive.wheel_variants import concerns_gpus, unmet
+from gpudoctor.derive import EnvironmentView, not_applicable, require_known
+from gpudoctor.derive.wheel_variants import concerns_gpus, unmet_features
 from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Action, Evidence, Problem, Problems, Rung, Severity
@@ -19,11 +19,11 @@ def wheel_variant_mismatch(environment: EnvironmentView) -> Problems:
     if not variants:
         not_applicable("no installed package is a wheel variant for NVIDIA GPUs")
     gpus, driver = machine.usable_gpus, machine.driver
-    served, capabilities = known(driver.cuda_served), [gpu.capability for gpu in gpus]
+    served, capabilities = require_known(driver.cuda_served), [gpu.capability for gpu in gpus]
     by_driver = f"driver {driver.version} supports CUDA {served.short}"
     by_gpus = " and ".join(dict.fromkeys(f"{gpu.label} has {gpu.capability.short}" for gpu in gpus))
     for distribution, variant in variants:
-        for found in unmet(variant, served, capabilities):
+        for found in unmet_features(variant, served, capabilities):
             yield Problem(
                 severity=Severity.WARNING if found.minor else None,
                 message=f"{distribution.label} is the wheel variant {variant.label}, built for {found.wanted}; {by_gpus if found.by_gpus else by_driver}.",

@@ -2,18 +2,18 @@
 
 import msgspec
 
-from gpudoctor.derive import CouldNotTell, GpuView, known, not_applicable
+from gpudoctor.derive import CouldNotTell, GpuView, not_applicable, require_known
 from gpudoctor.derive.views.kernel import GUEST_DRIVERS
-from gpudoctor.diagnose.advice.kernel_log import logged
+from gpudoctor.diagnose.advice.kernel_log import kernel_log_evidence
 from gpudoctor.diagnose.advice.system import read_log
 from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, Explains, Join
 from gpudoctor.findings import Confidence, Evidence, Fix, Rung
 from gpudoctor.matrix import DriverBranch
-from gpudoctor.matrix.cite import cited
+from gpudoctor.matrix.citations import citation
 from gpudoctor.snapshot import Cause, Missing, PciDevice
 from gpudoctor.versions import Version
 
-LEFT_ALONE = (
+UNSUPPORTED_GPU_EXPLAINS = (
     Explains(
         (*DRIVER_NOT_LOADED, "nouveau-loaded", "kernel-module-not-built"),
         "A driver that supports none of the GPUs unloads, and nouveau binds them.",
@@ -52,52 +52,52 @@ class UndrivenGpu(msgspec.Struct, frozen=True):
         return self.row.newest_capability if self.row else None
 
 
-def undriven(gpu: GpuView) -> UndrivenGpu | None:
+def undriven_gpu(gpu: GpuView) -> UndrivenGpu | None:
     """Return the GPU and the installed driver; None where the driver has bound the GPU. Ends the rule where either is not known."""
     machine, capability, pci = gpu.machine, gpu.supposed_capability, gpu.observed.pci
     if capability is not None:
         seen = Evidence("GPU", f"{gpu.label}, compute capability {capability}", "as described")
-        return _with_driver(gpu, gpu.label, capability, seen, machine.kernel.installed_release)
+        return _undriven_gpu_of_driver(gpu, gpu.label, capability, seen, machine.kernel.installed_release)
     if isinstance(pci, Missing) and pci.cause is Cause.NOT_STATED:
         raise CouldNotTell(pci, Rung.KERNEL_DRIVER)
     if not machine.site.has_pci or machine.site.container or not isinstance(pci, PciDevice) or pci.driver in GUEST_DRIVERS:
         not_applicable("this GPU needs no kernel driver on this machine")
-    if gpu.bound_by_nvidia:
+    if gpu.is_bound_by_nvidia:
         return None
     installed, chip = machine.kernel.installed_release, machine.matrix.chip(pci.device)
     if chip is None:
         unknown = Missing(Cause.NOT_STATED, f"the tables list no GPU with device id {pci.device}")
         raise CouldNotTell(unknown, Rung.KERNEL_DRIVER)
     name = f"the {chip.architecture} GPU at {gpu.key} (10de:{pci.device})"
-    seen = Evidence("GPU", f"10de:{pci.device}, {chip.architecture}", cited(chip.source))
-    return _with_driver(gpu, name, chip.compute_capability, seen, installed)
+    seen = Evidence("GPU", f"10de:{pci.device}, {chip.architecture}", citation(chip.source))
+    return _undriven_gpu_of_driver(gpu, name, chip.compute_capability, seen, installed)
 
 
-def _with_driver(gpu: GpuView, name: str, capability: Version, seen: Evidence, installed: tuple[Version, str]) -> UndrivenGpu:
+def _undriven_gpu_of_driver(gpu: GpuView, name: str, capability: Version, seen: Evidence, installed: tuple[Version, str]) -> UndrivenGpu:
     (driver, where), flavour = installed, gpu.machine.kernel.installed_flavour
     row = gpu.machine.matrix.deciding_branch(driver, capability)
     evidence = [seen, Evidence("driver", f"{driver} {flavour}".rstrip(), where)]
     if row is not None:
         supported = f"{row.oldest_capability} to {row.newest_capability or 'unknown'}"
-        evidence.append(Evidence(f"compute capabilities of branch {row.branch}", supported, cited(row.source)))
+        evidence.append(Evidence(f"compute capabilities of branch {row.branch}", supported, citation(row.source)))
     return UndrivenGpu(name, capability, driver, flavour, row, tuple(evidence))
 
 
-def known_bound(bound: Version | None) -> Version:
+def known_capability_bound(bound: Version | None) -> Version:
     """Return the bound of a branch, or end the rule where the tables do not state it."""
-    return known(bound or _NO_BOUNDS, Rung.KERNEL_DRIVER)
+    return require_known(bound or _NO_BOUNDS, Rung.KERNEL_DRIVER)
 
 
-def refusal(gpu: GpuView, pattern: str) -> tuple[Evidence, ...]:
+def refusal_evidence(gpu: GpuView, pattern: str) -> tuple[Evidence, ...]:
     """Return the driver's log line about this GPU that matches a pattern."""
-    return logged(gpu.machine, pattern, gpu.key)
+    return kernel_log_evidence(gpu.machine, pattern, gpu.key)
 
 
-def confidence(gpu: GpuView, refused: tuple[Evidence, ...]) -> Confidence:
+def refusal_confidence(gpu: GpuView, refused: tuple[Evidence, ...]) -> Confidence:
     """Return certain where the driver logged the reason or the GPU was described, else likely."""
     return Confidence.CERTAIN if refused or gpu.supposed_capability else Confidence.LIKELY
 
 
-def read_refusal(gpu: GpuView) -> tuple[Fix, ...]:
+def read_refusal_log(gpu: GpuView) -> tuple[Fix, ...]:
     """Return the check of the kernel log; none for a GPU that was only described."""
     return () if gpu.supposed_capability else (_READ_LOG,)

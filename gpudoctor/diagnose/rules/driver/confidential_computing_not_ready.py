@@ -1,4 +1,4 @@
-from gpudoctor.derive import MachineView, not_applicable, offered
+from gpudoctor.derive import MachineView, not_applicable, require_offered
 from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
 from gpudoctor.findings import ROOT, Evidence, Fix, Problem, Problems, Rung, Severity
 
@@ -8,9 +8,9 @@ from gpudoctor.findings import ROOT, Evidence, Fix, Problem, Problems, Rung, Sev
 def confidential_computing_not_ready(machine: MachineView) -> Problems:
     """Confidential computing is on, but the GPUs are not set to ready."""
     nvml = machine.nvml
-    if not offered(nvml.confidential, Rung.NVML):
+    if not require_offered(nvml.confidential, Rung.NVML):
         not_applicable("confidential computing is off")
-    if offered(nvml.confidential_ready, Rung.NVML):
+    if require_offered(nvml.confidential_ready, Rung.NVML):
         return
     title, command = "Attest the GPUs, then set them to ready", "sudo nvidia-smi conf-compute -srs 1"
     if machine.site.container:

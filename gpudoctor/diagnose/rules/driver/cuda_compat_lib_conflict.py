@@ -1,9 +1,9 @@
-from gpudoctor.codes import CudaError
-from gpudoctor.derive import MachineView, known
+from gpudoctor.derive import MachineView, require_known
 from gpudoctor.derive import libcuda as library
 from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
-from gpudoctor.diagnose.rules.driver.loaded_libcuda import do_without_compat, kernel_driver, kernel_module, loaded_libcuda
+from gpudoctor.diagnose.rules.driver.loaded_libcuda import kernel_driver_text, kernel_module_evidence, libcuda_evidence, remove_compat
 from gpudoctor.findings import Domain, Problem, Problems, Rung, Severity
+from gpudoctor.status_codes import CudaError
 
 
 @rule("GD217", severity=Severity.ERROR, breaks=Rung.LIBCUDA, domain=Domain.ENVIRONMENT, predicts=False)
@@ -12,13 +12,13 @@ def cuda_compat_lib_conflict(machine: MachineView) -> Problems:
     """cuda-compat libcuda shadows the driver's and does not match it."""
     if machine.cuda_init.code != CudaError.SYSTEM_DRIVER_MISMATCH:
         return
-    path = known(machine.libcuda.library, Rung.LIBCUDA)
+    path = require_known(machine.libcuda.library, Rung.LIBCUDA)
     if not library.is_compat(path):
         return
-    release = library.release(path)
+    release = library.release_in_name(path)
     version = f" {release}" if release else ""
     yield Problem(
-        message=f"{path} (cuda-compat{version}) does not run on {kernel_driver(machine)}: cuInit returns 803.",
-        evidence=(*loaded_libcuda(machine), kernel_module(machine)),
-        fixes=do_without_compat(path, machine),
+        message=f"{path} (cuda-compat{version}) does not run on {kernel_driver_text(machine)}: cuInit returns 803.",
+        evidence=(*libcuda_evidence(machine), kernel_module_evidence(machine)),
+        fixes=remove_compat(path, machine),
     )

@@ -1,10 +1,10 @@
-from gpudoctor.codes import NvmlError
-from gpudoctor.derive import MachineView, Site, applicable
-from gpudoctor.derive.device_nodes import is_used_to_compute, withheld
+from gpudoctor.derive import MachineView, Site, require_applicable
+from gpudoctor.derive.device_nodes import is_used_to_compute, is_withheld
 from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
 from gpudoctor.findings import REBOOT, Action, Evidence, Fix, Problem, Problems, Rung, Severity
-from gpudoctor.findings.naming import few
+from gpudoctor.findings.wording import few_names
 from gpudoctor.snapshot import Host, Node
+from gpudoctor.status_codes import NvmlError
 
 
 @rule("GD204", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE)
@@ -13,27 +13,27 @@ from gpudoctor.snapshot import Host, Node
 def device_permission_denied(machine: MachineView) -> Problems:
     """User cannot open the GPU's device files."""
     host = machine.observed.host
-    nodes = applicable(machine.observed.device_nodes, Rung.DEVICE_NODE).nodes
-    shut = [node for node in nodes if node.accessible is False and is_used_to_compute(node) and not withheld(node, host)]
+    nodes = require_applicable(machine.observed.device_nodes, Rung.DEVICE_NODE).nodes
+    shut = [node for node in nodes if node.accessible is False and is_used_to_compute(node) and not is_withheld(node, host)]
     if not shut and machine.nvml_init_code != NvmlError.NO_PERMISSION:
         return
     user = f"User {host.uid}" if isinstance(host, Host) and isinstance(host.uid, int) else "This user"
     refusal = Evidence("nvmlInit", f"{NvmlError.NO_PERMISSION:d} Insufficient Permissions", "NVML")
     yield Problem(
-        message=f"{user} cannot open {few([node.path for node in shut])}: permission denied."
+        message=f"{user} cannot open {few_names([node.path for node in shut])}: permission denied."
         if shut
         else f"{user} cannot use NVML: insufficient permissions.",
-        evidence=tuple(Evidence(node.path, _permissions(node), "stat") for node in shut) or (refusal,),
-        fixes=(_allow(shut, machine.site),),
+        evidence=tuple(Evidence(node.path, _permissions_text(node), "stat") for node in shut) or (refusal,),
+        fixes=(_allow_access(shut, machine.site),),
     )
 
 
-def _permissions(node: Node) -> str:
+def _permissions_text(node: Node) -> str:
     group = node.group if isinstance(node.group, str) else f"gid {node.gid}"
     return f"mode {node.mode}, owner uid {node.uid}, group {group}"
 
 
-def _allow(shut: list[Node], site: Site) -> Fix:
+def _allow_access(shut: list[Node], site: Site) -> Fix:
     if site.container:
         return Fix(
             "Start the container with --group-add for the group that owns the files (rootless Podman: --group-add keep-groups).",

@@ -1,10 +1,10 @@
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView, known
+from gpudoctor.derive import MachineView, require_known
 from gpudoctor.diagnose.advice.system import read_log, reboot
 from gpudoctor.diagnose.rule import CUDA_FAILS, advises, explains, rule
 from gpudoctor.findings import Evidence, Problem, Problems, Rung, Severity
-from gpudoctor.findings.naming import first
+from gpudoctor.findings.wording import first_few
 from gpudoctor.snapshot import Cause, Hang, Missing
 
 HANG_SECONDS = 30
@@ -17,7 +17,7 @@ HANG_SECONDS = 30
 @explains(("gpu-count-mismatch",), "A hung call cannot list the GPUs.")
 def driver_hung(machine: MachineView) -> Problems:
     """Driver call hangs."""
-    for library, hang, where in _hangs(machine):
+    for library, hang, where in _hanging_calls(machine):
         if not (hang.uninterruptible or hang.seconds >= HANG_SECONDS):
             continue
         state = "; the process cannot be killed (state D)" if hang.uninterruptible else ""
@@ -27,10 +27,10 @@ def driver_hung(machine: MachineView) -> Problems:
         )
     for section in (machine.observed.nvml, machine.observed.libcuda):
         if isinstance(section, Missing) and section.cause is not Cause.ABSENT:
-            known(section, Rung.NVML)
+            require_known(section, Rung.NVML)
 
 
-def _hangs(machine: MachineView) -> Iterator[tuple[str, Hang, str]]:
+def _hanging_calls(machine: MachineView) -> Iterator[tuple[str, Hang, str]]:
     """Yield the calls that did not return, each with its library and, of our kernel's, on which GPU."""
     labels = {gpu.key: gpu.label for gpu in machine.hardware}
     contexts = machine.observed.contexts
@@ -46,6 +46,6 @@ def _hangs(machine: MachineView) -> Iterator[tuple[str, Hang, str]]:
 def _stuck_processes(machine: MachineView) -> Iterator[Evidence]:
     """Yield processes in state D, as evidence."""
     stuck = machine.observed.stuck if isinstance(machine.observed.stuck, tuple) else ()
-    for process in first(stuck):
+    for process in first_few(stuck):
         where = f" in {process.waits_in}" if isinstance(process.waits_in, str) else ""
         yield Evidence("process in state D", f"{process.name} (pid {process.pid}){where}", "/proc")

@@ -1,13 +1,13 @@
-from gpudoctor.codes import CudaError, NvmlError
-from gpudoctor.derive import MachineView, known, not_applicable
+from gpudoctor.derive import MachineView, not_applicable, require_known
 from gpudoctor.derive import libcuda as cuda_library
-from gpudoctor.derive.driver import library_release
-from gpudoctor.diagnose.advice.shell import set_library_aside
+from gpudoctor.derive.driver import driver_release_of_nvml
+from gpudoctor.diagnose.advice.shell import hide_library
 from gpudoctor.diagnose.advice.system import reboot
 from gpudoctor.diagnose.rule import CUDA_FAILS, advises, explains, rule
-from gpudoctor.diagnose.rules.driver.nvml_start import nvml_start
+from gpudoctor.diagnose.rules.driver.nvml_start import nvml_start_evidence
 from gpudoctor.findings import Action, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, Nvml
+from gpudoctor.status_codes import CudaError, NvmlError
 
 _MODULE_FILE = "/proc/driver/nvidia/version"
 _RESTART_CONTAINER = Fix(
@@ -32,13 +32,13 @@ def driver_library_mismatch(machine: MachineView) -> Problems:
     if isinstance(nvml, Missing) and isinstance(libcuda, Missing):
         if nvml.cause is libcuda.cause is Cause.ABSENT:
             not_applicable("the loader finds no driver library")
-        known(nvml if nvml.cause is not Cause.ABSENT else libcuda, Rung.NVML)
-    module, library = machine.kernel.driver_version, library_release(nvml)
+        require_known(nvml if nvml.cause is not Cause.ABSENT else libcuda, Rung.NVML)
+    module, library = machine.kernel.driver_version, driver_release_of_nvml(nvml)
     if isinstance(nvml, Nvml) and isinstance(libcuda, Missing) and not (machine.supposed or (module and library)):
-        known(nvml.init, Rung.NVML)
+        require_known(nvml.init, Rung.NVML)
     nvml_refuses = machine.nvml_init_code == NvmlError.LIB_RM_VERSION_MISMATCH
     differ = bool(module and library and module != library)
-    cuda_refuses = cuda_library.code(libcuda) == CudaError.SYSTEM_DRIVER_MISMATCH and differ
+    cuda_refuses = cuda_library.init_code(libcuda) == CudaError.SYSTEM_DRIVER_MISMATCH and differ
     only_stated = differ and isinstance(nvml, Nvml) and isinstance(nvml.init, Missing) and nvml.init.cause is Cause.NOT_STATED
     if not (nvml_refuses or cuda_refuses or only_stated):
         yield from _two_installations(machine, module)
@@ -48,7 +48,7 @@ def driver_library_mismatch(machine: MachineView) -> Problems:
         message=f"Kernel module {module or '(version unknown)'} and driver libraries {library or '(version unknown)'} do not match, so "
         f"{'CUDA' if cuda_refuses and not nvml_refuses else 'NVML'} does not start; the driver was probably updated without a reboot.",
         evidence=(
-            *nvml_start(machine),
+            *nvml_start_evidence(machine),
             Evidence("loaded kernel module", module or "not readable", _MODULE_FILE),
             Evidence("driver libraries", library or "not readable", path if isinstance(nvml, Nvml) else "NVML"),
         ),
@@ -61,9 +61,9 @@ def driver_library_mismatch(machine: MachineView) -> Problems:
 def _two_installations(machine: MachineView, module: str) -> Problems:
     """Yield the problem of two mixed installations: NVML matches the kernel module, libcuda does not."""
     libcuda = machine.observed.libcuda
-    path = cuda_library.path(libcuda)
-    release = cuda_library.release(path)
-    if cuda_library.code(libcuda) != CudaError.SYSTEM_DRIVER_MISMATCH or cuda_library.is_compat(path):
+    path = cuda_library.loaded_path(libcuda)
+    release = cuda_library.release_in_name(path)
+    if cuda_library.init_code(libcuda) != CudaError.SYSTEM_DRIVER_MISMATCH or cuda_library.is_compat(path):
         return
     if not module or release is None or release.text == module:
         return
@@ -75,7 +75,7 @@ def _two_installations(machine: MachineView, module: str) -> Problems:
             Evidence("loaded kernel module", module, _MODULE_FILE),
         ),
         fixes=(
-            Fix(f"Hide libcuda of driver {release} from the loader", set_library_aside(path)),
+            Fix(f"Hide libcuda of driver {release} from the loader", hide_library(path)),
             _UNINSTALL,
         ),
     )

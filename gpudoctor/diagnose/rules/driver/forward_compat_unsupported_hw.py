@@ -1,14 +1,14 @@
-from gpudoctor.codes import CudaError
 from gpudoctor.derive import Driver, MachineView
 from gpudoctor.derive import libcuda as library
-from gpudoctor.diagnose.advice.driver import floor_of_builds, update_driver
+from gpudoctor.diagnose.advice.driver import driver_floor_for_builds, update_driver
 from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
-from gpudoctor.diagnose.rules.driver.loaded_libcuda import do_without_compat, kernel_driver, kernel_module, loaded_libcuda
+from gpudoctor.diagnose.rules.driver.loaded_libcuda import kernel_driver_text, kernel_module_evidence, libcuda_evidence, remove_compat
 from gpudoctor.findings import COMPAT_PACKAGE, ROOT, Domain, Evidence, Fix, Problem, Problems, Rung, Severity
-from gpudoctor.matrix.cite import cited
+from gpudoctor.matrix.citations import citation
 from gpudoctor.snapshot import SUPPOSED
+from gpudoctor.status_codes import CudaError
 
-_WITHOUT_COMPAT = Fix(
+_REMOVE_COMPAT = Fix(
     "Remove the cuda-compat package: programs then load the driver's own libcuda.", needs=(ROOT,), removes=(COMPAT_PACKAGE,)
 )
 
@@ -19,22 +19,22 @@ def forward_compat_unsupported_hw(machine: MachineView) -> Problems:
     """cuda-compat libcuda is loaded on a GPU that does not support it."""
     driver = machine.driver_or_missing
     if machine.observed.origin == SUPPOSED and isinstance(driver, Driver) and driver.forward:
-        yield from _assumed(machine, driver)
+        yield from _assumed_problems(machine, driver)
         return
     if machine.cuda_init.code != CudaError.COMPAT_NOT_SUPPORTED_ON_DEVICE:
         return
-    path = library.path(machine.libcuda)
+    path = library.loaded_path(machine.libcuda)
     yield Problem(
-        message=f"{path or 'The loaded libcuda'} is newer than {kernel_driver(machine)}, and this GPU does not support forward compatibility "
+        message=f"{path or 'The loaded libcuda'} is newer than {kernel_driver_text(machine)}, and this GPU does not support forward compatibility "
         "(cuInit returns 804).",
-        evidence=(*loaded_libcuda(machine), kernel_module(machine)),
-        fixes=do_without_compat(path, machine),
+        evidence=(*libcuda_evidence(machine), kernel_module_evidence(machine)),
+        fixes=remove_compat(path, machine),
     )
 
 
-def _assumed(machine: MachineView, driver: Driver) -> Problems:
+def _assumed_problems(machine: MachineView, driver: Driver) -> Problems:
     """Report a described GPU on which NVIDIA does not support cuda-compat."""
-    needed = floor_of_builds(machine)
+    needed = driver_floor_for_builds(machine)
     update = (update_driver(machine, needed),) if needed is not None and driver.version < needed else ()
     for gpu in machine.gpus:
         name = gpu.observed.name
@@ -44,7 +44,7 @@ def _assumed(machine: MachineView, driver: Driver) -> Problems:
                 message=f"{product.name} does not support forward compatibility, so cuda-compat does not start on it.",
                 evidence=(
                     Evidence("cuda-compat", str(driver.cuda_served), driver.cuda_where),
-                    Evidence("kind of GPU", product.kind, cited(product.source)),
+                    Evidence("kind of GPU", product.kind, citation(product.source)),
                 ),
-                fixes=(_WITHOUT_COMPAT, *update),
+                fixes=(_REMOVE_COMPAT, *update),
             )

@@ -4,27 +4,35 @@ from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.driver_packages import BLACKWELL
 from gpudoctor.diagnose.rule import advises, rule
-from gpudoctor.diagnose.rules.driver.branches import LEFT_ALONE, UndrivenGpu, confidence, known_bound, read_refusal, refusal, undriven
+from gpudoctor.diagnose.rules.driver.branches import (
+    UNSUPPORTED_GPU_EXPLAINS,
+    UndrivenGpu,
+    known_capability_bound,
+    read_refusal_log,
+    refusal_confidence,
+    refusal_evidence,
+    undriven_gpu,
+)
 from gpudoctor.findings import Problem, Problems, Rung, Severity
 from gpudoctor.versions import Version
 
-_NEEDS_OPEN = r"requires use of the NVIDIA open kernel modules"
+_NEEDS_OPEN_MODULES = r"requires use of the NVIDIA open kernel modules"
 _GRACE_HOPPER = r"\bGH\d{3}\b"
-_UNKNOWN = r"not supported by the NVIDIA [\d.]+ driver release"
+_UNKNOWN_GPU = r"not supported by the NVIDIA [\d.]+ driver release"
 
 
-@rule("GD212", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, explains=LEFT_ALONE)
+@rule("GD212", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, explains=UNSUPPORTED_GPU_EXPLAINS)
 @advises(lambda machine: (update_driver(machine, title="Install the driver", flavour="open"),))
 def gpu_too_new_for_driver(gpu: GpuView) -> Problems:
     """GPU is too new for the driver."""
-    found = undriven(gpu)
+    found = undriven_gpu(gpu)
     if found is None:
         return
-    refused = refusal(gpu, f"{_NEEDS_OPEN}|{_UNKNOWN}")
+    refused = refusal_evidence(gpu, f"{_NEEDS_OPEN_MODULES}|{_UNKNOWN_GPU}")
     unknown = found.newest is not None and found.capability > found.newest
-    needs_open = (found.flavour == "proprietary" and _needs_open(found)) or bool(refusal(gpu, _NEEDS_OPEN))
+    needs_open = (found.flavour == "proprietary" and _needs_open_modules(found)) or bool(refusal_evidence(gpu, _NEEDS_OPEN_MODULES))
     if not refused and not unknown and not needs_open:
-        known_bound(found.newest)
+        known_capability_bound(found.newest)
         return
     first, _ = gpu.machine.matrix.branches_for(found.capability)
     floor = Version(first, text=str(first)) if unknown and first else None
@@ -35,12 +43,12 @@ def gpu_too_new_for_driver(gpu: GpuView) -> Problems:
     title = "" if floor else "Install the driver"
     yield Problem(
         message=f"Driver {found.driver} does not support {found.name}: {reason}.",
-        confidence=confidence(gpu, refused),
+        confidence=refusal_confidence(gpu, refused),
         evidence=(*found.evidence, *refused),
-        fixes=(*read_refusal(gpu), update_driver(gpu.machine, floor, title=title, flavour="open" if needs_open else "")),
+        fixes=(*read_refusal_log(gpu), update_driver(gpu.machine, floor, title=title, flavour="open" if needs_open else "")),
     )
 
 
-def _needs_open(found: UndrivenGpu) -> bool:
+def _needs_open_modules(found: UndrivenGpu) -> bool:
     """Return whether only the open kernel modules support a GPU; those of Grace Hopper have the compute capability of H100, which both support."""
     return found.capability >= BLACKWELL or re.search(_GRACE_HOPPER, found.name) is not None

@@ -1,8 +1,8 @@
-from gpudoctor.derive import MachineView, absence, not_applicable
+from gpudoctor.derive import MachineView, known_absence, not_applicable
 from gpudoctor.derive import libcuda as library
-from gpudoctor.diagnose.advice.shell import put_first, shell_path
+from gpudoctor.diagnose.advice.shell import prepend_library_path, shell_path
 from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
-from gpudoctor.diagnose.rules.driver.loaded_libcuda import files_on_disk
+from gpudoctor.diagnose.rules.driver.loaded_libcuda import libcuda_files
 from gpudoctor.findings import Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 
 _SONAME = "libcuda.so.1"
@@ -14,10 +14,10 @@ def libcuda_not_on_loader_path(machine: MachineView) -> Problems:
     """Driver's libcuda is installed but not on the loader's path."""
     if machine.site.on_wsl:
         not_applicable("under WSL libcuda belongs to the Windows driver")
-    unfound = absence(machine.libcuda_for_gpus, Rung.LIBCUDA)
+    unfound = known_absence(machine.libcuda_for_gpus, Rung.LIBCUDA)
     if unfound is None:
         return
-    found = [file for file in library.drivers_own(machine.cuda_files) if library.fits(file, machine.observed.python)]
+    found = [file for file in library.libcuda_of_driver(machine.cuda_files) if library.is_loadable(file, machine.observed.python)]
     if not found:
         not_applicable("the driver's usual folders have no libcuda for this interpreter")
     path = found[0].path
@@ -25,7 +25,7 @@ def libcuda_not_on_loader_path(machine: MachineView) -> Problems:
     reason = f"{folder} is not on the loader's path" if name == _SONAME else f"the link {_SONAME} is missing"
     yield Problem(
         message=f"{path} is installed, but {reason}.",
-        evidence=(Evidence("the loader", unfound.reason, "dlopen"), *files_on_disk(found)),
+        evidence=(Evidence("the loader", unfound.reason, "dlopen"), *libcuda_files(found)),
         fixes=_add_folder(folder) if name == _SONAME else (_make_link(folder),),
     )
 
@@ -34,7 +34,7 @@ def _add_folder(folder: str) -> tuple[Fix, Fix]:
     configure = f"echo {shell_path(folder)} | sudo tee /etc/ld.so.conf.d/nvidia-libcuda.conf && sudo ldconfig"
     return (
         Fix(f"Add {folder} to the loader's configuration", configure),
-        Fix("Set LD_LIBRARY_PATH in this shell", put_first(folder), kind=FixKind.INSTEAD),
+        Fix("Set LD_LIBRARY_PATH in this shell", prepend_library_path(folder), kind=FixKind.INSTEAD),
     )
 
 

@@ -2,7 +2,7 @@
 
 from gpudoctor.findings import Fix, FixKind
 
-SOURCE = "nvmlDeviceGetGridLicensableFeatures"
+LICENCE_CALL = "nvmlDeviceGetGridLicensableFeatures"
 RESTART_CLIENT = Fix("Restart the licence client", "sudo systemctl restart nvidia-gridd")
 
 

@@ -4,18 +4,18 @@ import msgspec
 
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.driver import update_driver
-from gpudoctor.diagnose.advice.from_line import told
+from gpudoctor.diagnose.advice.message_fixes import fixes_from_message
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import CUDA_FAILS, advises, explains, rule
-from gpudoctor.diagnose.rules.driver.bound_driver import blocked_module, bound_driver
-from gpudoctor.diagnose.rules.driver.nvml_start import nvml_start
+from gpudoctor.diagnose.rules.driver.bound_driver import blocking_lines, bound_driver_evidence
+from gpudoctor.diagnose.rules.driver.nvml_start import nvml_start_evidence
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
-from gpudoctor.findings.naming import counted
+from gpudoctor.findings.wording import count_with_noun
 from gpudoctor.snapshot import Nvml
 
 
 @rule("GD201", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER)
-@advises(lambda machine: next(told(machine, "no-driver"), (update_driver(machine),)))
+@advises(lambda machine: next(fixes_from_message(machine, "no-driver"), (update_driver(machine),)))
 @explains(CUDA_FAILS, "Every CUDA call goes through the kernel driver.")
 @explains(("driver-library-mismatch", "gpu-count-mismatch"), "NVML cannot start or list GPUs without the kernel driver.")
 @explains(("device-permission-denied",), "Permissions of device files matter only once the driver is loaded.")
@@ -25,22 +25,22 @@ def no_driver(machine: MachineView) -> Problems:
     if not gpus:
         return
     installed = isinstance(machine.observed.nvml, Nvml)
-    count = counted(len(gpus), "GPU")
+    count = count_with_noun(len(gpus), "GPU")
     state = "NVIDIA driver libraries are installed, but the kernel module" if installed else "The NVIDIA kernel driver"
-    blocked = blocked_module(machine, "nvidia")
+    blocked = blocking_lines(machine, "nvidia")
     yield Problem(
         message=f"{state} is not loaded ({count} on the PCI bus).",
         evidence=(
             Evidence("NVIDIA kernel driver", "not loaded", "/proc/driver/nvidia/version, /sys/module/nvidia"),
-            bound_driver(gpus[0]),
-            *nvml_start(machine),
+            bound_driver_evidence(gpus[0]),
+            *nvml_start_evidence(machine),
             *blocked,
         ),
-        fixes=tuple(_load(machine, blocked)) if installed and not machine.site.container else (update_driver(machine),),
+        fixes=tuple(_load_module(machine, blocked)) if installed and not machine.site.container else (update_driver(machine),),
     )
 
 
-def _load(machine: MachineView, blocked: tuple[Evidence, ...]) -> Iterator[Fix]:
+def _load_module(machine: MachineView, blocked: tuple[Evidence, ...]) -> Iterator[Fix]:
     """Yield the fixes that comment out the lines which block the module, and load it."""
     for file in dict.fromkeys(line.value for line in blocked):
         yield Fix(

@@ -1,7 +1,7 @@
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.views.kernel import NOUVEAU
 from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, advises, explains, rule
-from gpudoctor.diagnose.rules.driver.bound_driver import InTreeDriver, bound_instead, replace_driver
+from gpudoctor.diagnose.rules.driver.bound_driver import InTreeDriver, bound_driver_problems, replace_driver
 from gpudoctor.findings import Impact, Problems, Rung, Severity
 
 _NOUVEAU = InTreeDriver(
@@ -16,4 +16,4 @@ _NOUVEAU = InTreeDriver(
 @explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that nouveau has.")
 def nouveau_loaded(machine: MachineView) -> Problems:
     """GPU is bound to nouveau instead of the NVIDIA driver."""
-    yield from bound_instead(machine, _NOUVEAU, lambda gpu: gpu.driver == NOUVEAU)
+    yield from bound_driver_problems(machine, _NOUVEAU, lambda gpu: gpu.driver == NOUVEAU)

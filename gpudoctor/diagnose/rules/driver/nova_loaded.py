@@ -1,7 +1,7 @@
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.views.kernel import is_nova
 from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, advises, explains, rule
-from gpudoctor.diagnose.rules.driver.bound_driver import InTreeDriver, bound_instead, replace_driver
+from gpudoctor.diagnose.rules.driver.bound_driver import InTreeDriver, bound_driver_problems, replace_driver
 from gpudoctor.findings import Impact, Problems, Rung, Severity
 
 _NOVA = InTreeDriver(
@@ -17,4 +17,4 @@ _NOVA = InTreeDriver(
 @explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that nova has.")
 def nova_loaded(machine: MachineView) -> Problems:
     """GPU is bound to nova instead of the NVIDIA driver."""
-    yield from bound_instead(machine, _NOVA, is_nova)
+    yield from bound_driver_problems(machine, _NOVA, is_nova)

@@ -1,11 +1,16 @@
-from gpudoctor.codes import NvmlError
 from gpudoctor.derive import MachineView, not_applicable
 from gpudoctor.diagnose.advice.system import read_log, reboot
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Action, Evidence, Fix, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, Status
+from gpudoctor.status_codes import NvmlError
 
-_EXPLAINED = {NvmlError.NO_PERMISSION, NvmlError.INSUFFICIENT_POWER, NvmlError.RESET_REQUIRED, NvmlError.LIB_RM_VERSION_MISMATCH}
+_ERRORS_OF_OTHER_RULES = {
+    NvmlError.NO_PERMISSION,
+    NvmlError.INSUFFICIENT_POWER,
+    NvmlError.RESET_REQUIRED,
+    NvmlError.LIB_RM_VERSION_MISMATCH,
+}
 """Errors of nvmlInit that have rules of their own."""
 
 _RESTART_CONTAINER = Fix("Restart the container; if nvidia-smi fails on the host too, reboot the host.", action=Action.RESTART_JOB)
@@ -17,7 +22,7 @@ def nvml_fails(machine: MachineView) -> Problems:
     if machine.cuda_init.code:
         not_applicable("CUDA does not work either")
     nvml = machine.nvml
-    failure = _failure(nvml.init, nvml.gpus)
+    failure = _nvml_failure(nvml.init, nvml.gpus)
     if failure is None:
         return
     yield Problem(
@@ -27,10 +32,12 @@ def nvml_fails(machine: MachineView) -> Problems:
     )
 
 
-def _failure(init: Status | Missing, gpus: object) -> Evidence | None:
+def _nvml_failure(init: Status | Missing, gpus: object) -> Evidence | None:
     """Return what NVML answered when it started or listed the GPUs; None if it did both."""
     if isinstance(init, Status) and init.code:
-        return None if init.code in _EXPLAINED else Evidence("nvmlInit", f"returns {init.code} ({init.name})", "libnvidia-ml.so.1")
+        return (
+            None if init.code in _ERRORS_OF_OTHER_RULES else Evidence("nvmlInit", f"returns {init.code} ({init.name})", "libnvidia-ml.so.1")
+        )
     if isinstance(gpus, Missing) and gpus.cause in {Cause.FAILED, Cause.LOST}:
         return Evidence("the list of GPUs", f"is missing ({gpus.reason})", "libnvidia-ml.so.1")
     return None

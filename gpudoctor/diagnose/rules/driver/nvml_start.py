@@ -5,7 +5,7 @@ from gpudoctor.findings import Evidence
 from gpudoctor.snapshot import Missing, Status
 
 
-def nvml_start(machine: MachineView) -> tuple[Evidence, ...]:
+def nvml_start_evidence(machine: MachineView) -> tuple[Evidence, ...]:
     """Return what nvmlInit returned, or why NVML was not called; empty where it did not return."""
     nvml = machine.observed.nvml
     if isinstance(nvml, Missing):

@@ -1,18 +1,18 @@
 import msgspec
 
-from gpudoctor.derive import MachineView, Site, known
-from gpudoctor.diagnose.advice.kernel_log import logged
+from gpudoctor.derive import MachineView, Site, require_known
+from gpudoctor.diagnose.advice.kernel_log import kernel_log_evidence
 from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, advises, explains, rule
 from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import KernelModules, Missing, ModuleFile, is_absent
 
-_REFUSED = r"(unsigned module|module with (unsupported crypto|unavailable key)) is rejected|Key was rejected by service|Required key not available|PKCS#7 signature not signed|unsigned module loading is restricted"
+_REJECTED = r"(unsigned module|module with (unsupported crypto|unavailable key)) is rejected|Key was rejected by service|Required key not available|PKCS#7 signature not signed|unsigned module loading is restricted"
 _TRY_LOADING = Fix('Try to load the module; "Key was rejected by service" confirms it', "sudo modprobe nvidia", kind=FixKind.CHECK)
 _SWITCH_OFF = Fix("Switch Secure Boot off in the firmware setup.", needs=(REBOOT,))
 _ENROLL_DKMS = Fix(
     "Enroll the DKMS key, reboot, and choose Enroll MOK on the blue screen", "sudo mokutil --import /var/lib/dkms/mok.pub", (REBOOT,)
 )
-_ENROLL = {
+_ENROLL_KEY = {
     "ubuntu": Fix(
         "Enroll the machine's key, reboot, and choose Enroll MOK on the blue screen",
         "sudo update-secureboot-policy --enroll-key",
@@ -26,7 +26,7 @@ _ENROLL = {
         (REBOOT,),
     ),
 }
-_ENROLL_ANY = Fix(
+_ENROLL_ANY_KEY = Fix(
     "Enroll the key that signs the module (mokutil --import), reboot, and choose Enroll MOK on the blue screen.", needs=(ROOT, REBOOT)
 )
 
@@ -41,10 +41,10 @@ def secure_boot_unsigned_module(machine: MachineView) -> Problems:
     module = machine.kernel.nvidia_module if machine.kernel.lacks_driver else None
     if module is None:
         return
-    refusal = logged(machine, _REFUSED)
-    enforced = "" if refusal and isinstance(modules.secure_boot, Missing) else _enforced(modules)
+    refusal = kernel_log_evidence(machine, _REJECTED)
+    enforced = "" if refusal and isinstance(modules.secure_boot, Missing) else _enforcement(modules)
     certain = bool(refusal) or (bool(enforced) and module.signed is False)
-    other_reason = machine.kernel.other_driver or machine.kernel.blocked("nvidia")
+    other_reason = machine.kernel.has_other_driver or machine.kernel.blocked("nvidia")
     if not certain and (not enforced or other_reason):
         return
     if refusal:
@@ -56,12 +56,12 @@ def secure_boot_unsigned_module(machine: MachineView) -> Problems:
     yield Problem(
         message=message,
         confidence=Confidence.CERTAIN if certain else Confidence.POSSIBLE,
-        evidence=(Evidence("signatures enforced", enforced or "yes", "the kernel"), _signature(module), *refusal),
-        fixes=(*(() if certain else (_TRY_LOADING,)), *((_sign(modules),) if module.signed is False else ()), *_fixes(machine.site)),
+        evidence=(Evidence("signatures enforced", enforced or "yes", "the kernel"), _signature_evidence(module), *refusal),
+        fixes=(*(() if certain else (_TRY_LOADING,)), *((_sign_module(modules),) if module.signed is False else ()), *_fixes(machine.site)),
     )
 
 
-def _enforced(modules: KernelModules) -> str:
+def _enforcement(modules: KernelModules) -> str:
     """Return what enforces signatures; empty where nothing does. Secure Boot counts only where the kernel does not report its lockdown."""
     if modules.signatures_enforced is True:
         return "module.sig_enforce"
@@ -70,16 +70,16 @@ def _enforced(modules: KernelModules) -> str:
     secure_boot = modules.secure_boot
     if is_absent(secure_boot):
         return ""
-    return "Secure Boot" if known(secure_boot, Rung.KERNEL_DRIVER) else ""
+    return "Secure Boot" if require_known(secure_boot, Rung.KERNEL_DRIVER) else ""
 
 
-def _signature(module: ModuleFile) -> Evidence:
+def _signature_evidence(module: ModuleFile) -> Evidence:
     if isinstance(module.signed, Missing):
         return Evidence("module signature", module.signed.reason, module.path)
     return Evidence("module signature", "signed" if module.signed else "not signed", module.path)
 
 
-def _sign(modules: KernelModules) -> Fix:
+def _sign_module(modules: KernelModules) -> Fix:
     """Return the fix that signs the module: DKMS signs what it builds, with a key that it makes if it has none."""
     sources = modules.dkms if isinstance(modules.dkms, tuple) else ()
     names = [f"{source.name}/{source.version}" for source in sources]
@@ -90,5 +90,5 @@ def _sign(modules: KernelModules) -> Fix:
 
 def _fixes(site: Site) -> tuple[Fix, ...]:
     """Return the fixes that enroll the module's key, or switch Secure Boot off."""
-    enroll = next((_ENROLL[name] for name in site.distribution if name in _ENROLL), _ENROLL_ANY)
+    enroll = next((_ENROLL_KEY[name] for name in site.distribution if name in _ENROLL_KEY), _ENROLL_ANY_KEY)
     return enroll, msgspec.structs.replace(_SWITCH_OFF, kind=FixKind.INSTEAD)

@@ -1,11 +1,11 @@
-from gpudoctor.codes import CudaError
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.driver import RELOAD_UVM
 from gpudoctor.diagnose.rule import CUDA_FAILS, advises, explains, rule
 from gpudoctor.findings import REBOOT, Confidence, Evidence, Fix, Problem, Problems, Rung, Severity
-from gpudoctor.findings.naming import counted
+from gpudoctor.findings.wording import count_with_noun
+from gpudoctor.status_codes import CudaError
 
-_PREVENT = Fix(
+_PRESERVE_MEMORY = Fix(
     "Prevent it: save the GPU's memory across sleep, from the next boot on",
     "echo options nvidia NVreg_PreserveVideoMemoryAllocations=1 | sudo tee /etc/modprobe.d/nvidia-suspend.conf"
     " && sudo systemctl enable nvidia-suspend nvidia-hibernate nvidia-resume",
@@ -14,7 +14,7 @@ _PREVENT = Fix(
 
 
 @rule("GD215", severity=Severity.ERROR, breaks=Rung.LIBCUDA)
-@advises(RELOAD_UVM, _PREVENT)
+@advises(RELOAD_UVM, _PRESERVE_MEMORY)
 @explains(CUDA_FAILS, "A broken nvidia_uvm makes cuInit return 999 until it is reloaded.")
 def uvm_broken_after_suspend(machine: MachineView) -> Problems:
     """nvidia_uvm is broken after suspend."""
@@ -25,7 +25,7 @@ def uvm_broken_after_suspend(machine: MachineView) -> Problems:
     if not times or "nvidia_uvm" not in kernel.modules:
         return
     yield Problem(
-        message=f"nvidia_uvm broke during suspend: cuInit returns 999 while NVML works ({counted(times, 'suspend')} since boot).",
+        message=f"nvidia_uvm broke during suspend: cuInit returns 999 while NVML works ({count_with_noun(times, 'suspend')} since boot).",
         confidence=Confidence.LIKELY,
         evidence=(
             Evidence("cuInit", "999", "libcuda"),

@@ -1,14 +1,14 @@
-from gpudoctor.codes import CudaError
 from gpudoctor.derive import MachineView, Site
 from gpudoctor.diagnose.advice.driver import RELOAD_UVM
-from gpudoctor.diagnose.advice.kernel_log import logged
+from gpudoctor.diagnose.advice.kernel_log import kernel_log_evidence
 from gpudoctor.diagnose.rule import CUDA_FAILS, advises, explains, rule
 from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing
+from gpudoctor.status_codes import CudaError
 
-_NO_RANGE = r"request_free_mem_region\(\) err"
+_NO_FREE_REGION = r"request_free_mem_region\(\) err"
 """The line that nvidia-uvm logs, in uvm_pmm_gpu.c."""
-_OPTION = "echo 'options nvidia_uvm uvm_disable_hmm=1' | sudo tee /etc/modprobe.d/nvidia-uvm-hmm.conf"
+_DISABLE_HMM = "echo 'options nvidia_uvm uvm_disable_hmm=1' | sudo tee /etc/modprobe.d/nvidia-uvm-hmm.conf"
 
 
 @rule("GD241", severity=Severity.ERROR, breaks=Rung.LIBCUDA, predicts=False)
@@ -22,7 +22,7 @@ def uvm_hmm_init_failure(machine: MachineView) -> Problems:
     disabled = kernel.parameter("nvidia_uvm.uvm_disable_hmm")
     if "nvidia_uvm" not in kernel.modules or disabled == "Y":
         return
-    line = logged(machine, _NO_RANGE)
+    line = kernel_log_evidence(machine, _NO_FREE_REGION)
     if not line and kernel.flavour != "open":
         return
     fault = "cannot reserve addresses for HMM" if line else "(open kernel modules) cannot set up HMM"
@@ -33,12 +33,12 @@ def uvm_hmm_init_failure(machine: MachineView) -> Problems:
             *line,
             Evidence("cuInit", "3 CUDA_ERROR_NOT_INITIALIZED", "libcuda"),
             Evidence("uvm_disable_hmm", disabled or "not known", "/sys/module/nvidia_uvm/parameters"),
-            Evidence("KASLR", _kaslr(machine), "/proc/cmdline"),
+            Evidence("KASLR", _kaslr_state(machine), "/proc/cmdline"),
         ),
     )
 
 
-def _kaslr(machine: MachineView) -> str:
+def _kaslr_state(machine: MachineView) -> str:
     details = machine.observed.details
     parameters = details if isinstance(details, Missing) else details.kernel_parameters
     if isinstance(parameters, Missing):
@@ -48,9 +48,9 @@ def _kaslr(machine: MachineView) -> str:
 
 def _fixes(site: Site) -> tuple[Fix, ...]:
     if site.container:
-        return (Fix(f"Turn HMM off on the host, then restart the container: `{_OPTION}`, `{RELOAD_UVM.command}`", needs=(ROOT,)),)
+        return (Fix(f"Turn HMM off on the host, then restart the container: `{_DISABLE_HMM}`, `{RELOAD_UVM.command}`", needs=(ROOT,)),)
     return (
-        Fix("Turn HMM off in nvidia_uvm", _OPTION),
+        Fix("Turn HMM off in nvidia_uvm", _DISABLE_HMM),
         RELOAD_UVM,
         Fix("Boot the kernel with nokaslr: add it to GRUB_CMDLINE_LINUX in /etc/default/grub.", needs=(ROOT, REBOOT), kind=FixKind.INSTEAD),
     )

@@ -1,9 +1,9 @@
 from gpudoctor.derive import MachineView, not_applicable
 from gpudoctor.derive.views.kernel import GUEST_DRIVERS
 from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, explains, rule
-from gpudoctor.diagnose.rules.driver.bound_driver import bound_driver
+from gpudoctor.diagnose.rules.driver.bound_driver import bound_driver_evidence
 from gpudoctor.findings import ROOT, Fix, FixKind, Problem, Problems, Rung, Severity
-from gpudoctor.findings.naming import agree
+from gpudoctor.findings.wording import singular_or_plural
 from gpudoctor.snapshot import PciDevice
 
 
@@ -16,20 +16,22 @@ def vfio_bound(machine: MachineView) -> Problems:
         not_applicable("there is no NVIDIA GPU on the PCI bus")
     if any(gpu.driver not in GUEST_DRIVERS for gpu in gpus):
         return
-    subject = agree(len(gpus), "The only GPU is", f"All {len(gpus)} GPUs are")
+    subject = singular_or_plural(len(gpus), "The only GPU is", f"All {len(gpus)} GPUs are")
     yield Problem(
         message=f"{subject} bound to {gpus[0].driver} for VM passthrough.",
-        evidence=tuple(bound_driver(gpu) for gpu in gpus),
+        evidence=tuple(bound_driver_evidence(gpu) for gpu in gpus),
         fixes=(
             Fix(
-                f"If no virtual machine uses it, return GPU {gpus[0].address} to the host until the next boot", _give_back(gpus[0]), (ROOT,)
+                f"If no virtual machine uses it, return GPU {gpus[0].address} to the host until the next boot",
+                _rebind_command(gpus[0]),
+                (ROOT,),
             ),
             Fix("Train, and run gpudoctor, in the virtual machine that has the GPU.", kind=FixKind.INSTEAD),
         ),
     )
 
 
-def _give_back(gpu: PciDevice) -> str:
+def _rebind_command(gpu: PciDevice) -> str:
     return (
         f"echo {gpu.address} | sudo tee /sys/bus/pci/drivers/{gpu.driver}/unbind"
         f" && echo | sudo tee /sys/bus/pci/devices/{gpu.address}/driver_override"

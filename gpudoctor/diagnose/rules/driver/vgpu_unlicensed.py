@@ -1,9 +1,9 @@
-from gpudoctor.codes import CudaError
 from gpudoctor.derive import GpuView
-from gpudoctor.derive.libcuda import code
+from gpudoctor.derive.libcuda import init_code
 from gpudoctor.diagnose.rule import CUDA_FAILS, Join, advises, explains, rule
-from gpudoctor.diagnose.rules.driver.licence_client import RESTART_CLIENT, SOURCE, read_client_log
+from gpudoctor.diagnose.rules.driver.licence_client import LICENCE_CALL, RESTART_CLIENT, read_client_log
 from gpudoctor.findings import ROOT, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
+from gpudoctor.status_codes import CudaError
 
 _ADD_TOKEN = Fix("Copy the client token to /etc/nvidia/ClientConfigToken, then restart nvidia-gridd.", needs=(ROOT,), kind=FixKind.ELSE)
 
@@ -14,7 +14,7 @@ _ADD_TOKEN = Fix("Copy the client token to /etc/nvidia/ClientConfigToken, then r
 @explains(CUDA_FAILS, "Without a licence a virtual GPU slows down and finally refuses CUDA.")
 def vgpu_unlicensed(gpu: GpuView) -> Problems:
     """Virtual GPU has no licence."""
-    refused = code(gpu.machine.observed.libcuda) == CudaError.DEVICE_NOT_LICENSED
+    refused = init_code(gpu.machine.observed.libcuda) == CudaError.DEVICE_NOT_LICENSED
     for licence in gpu.vgpu_licences:
         if not licence.enabled or licence.licensed:
             continue
@@ -22,5 +22,5 @@ def vgpu_unlicensed(gpu: GpuView) -> Problems:
         yield Problem(
             message=f"{gpu.label} has no vGPU licence for {licence.product}: {effect}.",
             severity=None if refused else Severity.WARNING,
-            evidence=(Evidence(licence.product, "unlicensed", SOURCE),),
+            evidence=(Evidence(licence.product, "unlicensed", LICENCE_CALL),),
         )

@@ -1,11 +1,11 @@
 from collections.abc import Sequence
 
 from gpudoctor.derive import FrameworkView, MachineView
-from gpudoctor.diagnose.advice.packages import install_package, installs_with_uv, interpreter
+from gpudoctor.diagnose.advice.packages import install_command, is_uv_environment, quoted_interpreter
 from gpudoctor.diagnose.rule import CUDA_FAILS, advises, explains, rule
 from gpudoctor.diagnose.rules.hardware.vendors import amd_gpus, device_label, rocm_frameworks
 from gpudoctor.findings import DOWNLOAD, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
-from gpudoctor.findings.naming import agree, joined
+from gpudoctor.findings.wording import joined_words, singular_or_plural
 from gpudoctor.snapshot import Platform
 
 
@@ -21,14 +21,14 @@ def amd_gpu_unsupported(machine: MachineView) -> Problems:
     for_cuda = [framework for framework in machine.known_frameworks if framework.observed.cuda_build is True]
     if not for_cuda or rocm_frameworks(machine):
         return
-    names = joined(framework.name for framework in for_cuda)
+    names = joined_words(framework.name for framework in for_cuda)
     labels = ", ".join(map(device_label, gpus))
     yield Problem(
         severity=Severity.NOTE if machine.policy.allow_cpu else None,
-        message=f"{names} {agree(len(for_cuda), 'is a CUDA build', 'are CUDA builds')} and cannot use the GPU ({labels}).",
+        message=f"{names} {singular_or_plural(len(for_cuda), 'is a CUDA build', 'are CUDA builds')} and cannot use the GPU ({labels}).",
         evidence=(
             *(Evidence("GPU", device_label(device), f"/sys/bus/pci/devices/{device.address}") for device in gpus),
-            *(Evidence(f"{framework.name} build", "CUDA", _where(framework)) for framework in for_cuda),
+            *(Evidence(f"{framework.name} build", "CUDA", _framework_location(framework)) for framework in for_cuda),
         ),
         fixes=(
             _install_rocm_build(machine, for_cuda),
@@ -37,7 +37,7 @@ def amd_gpu_unsupported(machine: MachineView) -> Problems:
     )
 
 
-def _where(framework: FrameworkView) -> str:
+def _framework_location(framework: FrameworkView) -> str:
     observed = framework.observed
     return observed.location if isinstance(observed.location, str) else observed.distribution
 
@@ -51,7 +51,7 @@ def _install_rocm_build(machine: MachineView, frameworks: Sequence[FrameworkView
     if framework is None:
         return Fix("Install a ROCm build; see https://rocm.docs.amd.com", needs=(DOWNLOAD,))
     python = machine.observed.python
-    path = interpreter(python)
-    uv = "uv" if installs_with_uv(python) else f"{install_package(python, 'uv')} && {path} -m uv"
+    path = quoted_interpreter(python)
+    uv = "uv" if is_uv_environment(python) else f"{install_command(python, 'uv')} && {path} -m uv"
     command = f"{uv} pip install --python {path} --reinstall {framework.name} {framework.spec.uv_backend}"
     return Fix(f"Install the ROCm build of {framework.spec.title}", command, (DOWNLOAD,))

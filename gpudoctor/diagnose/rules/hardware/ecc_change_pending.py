@@ -1,5 +1,5 @@
 from gpudoctor.derive import GpuView
-from gpudoctor.diagnose.advice.hardware import on_or_off, reset, undo_change
+from gpudoctor.diagnose.advice.hardware import on_or_off, reset_gpu, undo_change
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Problem, Problems, Rung, Severity
 
@@ -14,5 +14,5 @@ def ecc_change_pending(gpu: GpuView) -> Problems:
     yield Problem(
         message=f"{gpu.label}: ECC is {now} and will be {then} after the next reset or reboot.",
         evidence=(Evidence("ECC mode, pending mode", f"{now}, {then}", "nvmlDeviceGetEccMode"),),
-        fixes=(reset(gpu), *undo_change(gpu, f"sudo nvidia-smi -i {gpu.selector} --ecc-config={int(enabled)}")),
+        fixes=(reset_gpu(gpu), *undo_change(gpu, f"sudo nvidia-smi -i {gpu.selector} --ecc-config={int(enabled)}")),
     )

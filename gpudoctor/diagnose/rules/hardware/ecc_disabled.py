@@ -1,5 +1,5 @@
 from gpudoctor.derive import GpuView
-from gpudoctor.diagnose.advice.system import for_administrator
+from gpudoctor.diagnose.advice.system import ask_administrator
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import REBOOT, Evidence, Fix, Problem, Problems, Rung, Severity
 
@@ -12,12 +12,12 @@ def ecc_disabled(gpu: GpuView) -> Problems:
     yield Problem(
         message=f"{gpu.label}: ECC is off, so memory errors go undetected.",
         evidence=(Evidence("ECC mode", "disabled", "nvmlDeviceGetEccMode"),),
-        fixes=(_switch_on(gpu),),
+        fixes=(_enable_ecc(gpu),),
     )
 
 
-def _switch_on(gpu: GpuView) -> Fix:
+def _enable_ecc(gpu: GpuView) -> Fix:
     if gpu.machine.site.container:
-        return for_administrator("Ask the host's administrator to enable ECC, unless it is off on purpose.")
+        return ask_administrator("Ask the host's administrator to enable ECC, unless it is off on purpose.")
     title = "Enable ECC and reboot, unless it is off on purpose"
     return Fix(title, f"sudo nvidia-smi -i {gpu.selector} --ecc-config=1", (REBOOT,))

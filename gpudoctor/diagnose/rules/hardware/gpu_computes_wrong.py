@@ -1,7 +1,7 @@
 from gpudoctor.derive import GpuView
-from gpudoctor.derive.visibility import VARIABLE
-from gpudoctor.diagnose.advice.hardware import replace
-from gpudoctor.diagnose.advice.system import for_administrator, set_variable
+from gpudoctor.derive.visibility import MASK_VARIABLE
+from gpudoctor.diagnose.advice.hardware import replace_hardware
+from gpudoctor.diagnose.advice.system import ask_administrator, set_variable
 from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Problems, Rung, Severity
 
@@ -27,21 +27,21 @@ def gpu_computes_wrong(gpu: GpuView) -> Problems:
         ),
         fixes=(
             Fix("Look for memory errors", f"nvidia-smi -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER -i {gpu.selector}", kind=FixKind.CHECK),
-            _avoid(gpu),
+            _train_on_others(gpu),
             Fix("Confirm the fault with DCGM's diagnostics", "sudo dcgmi diag -r 3", kind=FixKind.CHECK),
-            replace(kind=FixKind.ELSE),
+            replace_hardware(kind=FixKind.ELSE),
         ),
     )
 
 
-def _avoid(gpu: GpuView) -> Fix:
+def _train_on_others(gpu: GpuView) -> Fix:
     """Return the fix that trains on the other GPUs; if there is none, the one that removes overclocking."""
     others = [device for device in gpu.machine.cuda_devices if device.address != gpu.key]
     if others:
         left = ",".join(device.uuid if isinstance(device.uuid, str) else str(device.ordinal) for device in others)
-        return set_variable(VARIABLE, left, "Train on the other GPUs")
+        return set_variable(MASK_VARIABLE, left, "Train on the other GPUs")
     if gpu.machine.site.container:
-        return for_administrator("Ask the host's administrator to remove overclocking and to reset locked clocks.")
+        return ask_administrator("Ask the host's administrator to remove overclocking and to reset locked clocks.")
     return Fix(
         "Remove overclocking and undervolting, and reset locked clocks",
         f"sudo nvidia-smi -i {gpu.selector} -rgc; sudo nvidia-smi -i {gpu.selector} -rmc",

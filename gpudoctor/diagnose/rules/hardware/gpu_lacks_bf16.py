@@ -1,10 +1,10 @@
 from collections.abc import Iterable, Iterator
 
+from gpudoctor.conditions import FEATURES, parse_condition
 from gpudoctor.derive import CouldNotTell, GpuView, MachineView, not_applicable
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Action, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
-from gpudoctor.findings.naming import one_of
-from gpudoctor.preflight import FEATURES, parse
+from gpudoctor.findings.wording import first_and_more
 from gpudoctor.snapshot import Missing
 from gpudoctor.versions import Version
 
@@ -15,18 +15,18 @@ BF16, TENSOR_CORES = Version(*FEATURES["bf16"]), Version(7, 0)
 @rule("GD113", severity=Severity.NOTE, breaks=Rung.TRAINED, impact=Impact.PARTLY, predicts=False, checks_required="bf16")
 def gpu_lacks_bf16(machine: MachineView) -> Problems:
     """GPU does not support BF16."""
-    required = any(parse(text).subject == "bf16" for text in machine.policy.require)
+    required = any(parse_condition(text).subject == "bf16" for text in machine.policy.require)
     if not required and not machine.known_frameworks:
         not_applicable("no framework is installed that uses BF16")
     gpus = machine.usable_gpus
-    for model in _models(gpu for gpu in gpus if isinstance(gpu.capability_or_missing, Version) and gpu.capability_or_missing < BF16):
+    for model in _gpus_by_model(gpu for gpu in gpus if isinstance(gpu.capability_or_missing, Version) and gpu.capability_or_missing < BF16):
         yield _problem(model, required=required)
     for gpu in gpus:
         if isinstance(gpu.capability_or_missing, Missing):
             raise CouldNotTell(gpu.capability_or_missing, Rung.NVML)
 
 
-def _models(gpus: Iterable[GpuView]) -> list[list[GpuView]]:
+def _gpus_by_model(gpus: Iterable[GpuView]) -> list[list[GpuView]]:
     """Return the GPUs of each model."""
     models: dict[str, list[GpuView]] = {}
     for gpu in gpus:
@@ -46,12 +46,12 @@ def _problem(gpus: list[GpuView], *, required: bool) -> Problem:
         f"which needs {BF16.short} or newer; frameworks refuse BF16 or emulate it slowly.",
         title=f"{'Required bf16 is missing: ' if required else ''}{model} does not support BF16",
         severity=Severity.ERROR if required else None,
-        evidence=(Evidence("compute capability", str(capability), one_of([gpu.label for gpu in gpus])), *_measured(gpus)),
+        evidence=(Evidence("compute capability", str(capability), first_and_more([gpu.label for gpu in gpus])), *_matmul_rates(gpus)),
         fixes=(elsewhere, training) if required else (training,),
     )
 
 
-def _measured(gpus: list[GpuView]) -> Iterator[Evidence]:
+def _matmul_rates(gpus: list[GpuView]) -> Iterator[Evidence]:
     """Return the matmul rate in each precision that a framework measured on these GPUs."""
     keys = {gpu.key for gpu in gpus}
     for framework in gpus[0].machine.smokes:

@@ -1,5 +1,5 @@
 from gpudoctor.derive import GpuView
-from gpudoctor.diagnose.advice.hardware import read_gpu_log, reset
+from gpudoctor.diagnose.advice.hardware import read_gpu_log, reset_gpu
 from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Join, explains, rule
 from gpudoctor.findings import Confidence, Problem, Problems, Rung, Severity
 
@@ -11,12 +11,12 @@ from gpudoctor.findings import Confidence, Problem, Problems, Rung, Severity
 @explains(("nvlink-inactive", "all-reduce-failed"), "NVLinks to a GPU that does not respond are down.")
 def gpu_not_responding(gpu: GpuView) -> Problems:
     """GPU does not respond to NVML."""
-    signs = gpu.unresponsive
+    signs = gpu.unresponsive_evidence
     if signs:
         yield Problem(
             message=f"{gpu.label} does not respond properly ({'; '.join(f'{sign.what}: {sign.value}' for sign in signs)}).",
             severity=gpu.error_unless_kernel_ran,
             confidence=Confidence.LIKELY,
             evidence=signs,
-            fixes=(read_gpu_log(gpu), reset(gpu)),
+            fixes=(read_gpu_log(gpu), reset_gpu(gpu)),
         )

@@ -1,4 +1,3 @@
-from gpudoctor.codes import NvmlError
 from gpudoctor.derive import CouldNotTell, MachineView
 from gpudoctor.diagnose.rule import TRAINING_FAILS, advises, explains, rule
 from gpudoctor.diagnose.rules.hardware.vendors import amd_gpus, device_label, driver_name, rocm_frameworks
@@ -6,6 +5,7 @@ from gpudoctor.expressions import expression
 from gpudoctor.findings import Action, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.signatures.phrases import COLAB
 from gpudoctor.snapshot import Cause, Missing
+from gpudoctor.status_codes import NvmlError
 
 _ADD_A_GPU = Fix(
     "Choose an instance type with a GPU; in a VM, pass one through; on your own machine, reseat the card and check its power cables.",

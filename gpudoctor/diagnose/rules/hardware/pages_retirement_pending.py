@@ -1,9 +1,9 @@
 from gpudoctor.derive import GpuView
-from gpudoctor.diagnose.advice.hardware import replace, reset
+from gpudoctor.diagnose.advice.hardware import replace_hardware, reset_gpu
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Impact, Problem, Problems, Rung, Severity
 
-TOO_MANY, ALL = 60, 64
+REPLACE_AT_PAGES, MAX_RETIRED_PAGES = 60, 64
 """NVIDIA's page on retirement: a GPU with 60 retired pages is replaced, and 64 can be retired."""
 
 
@@ -17,11 +17,11 @@ def pages_retirement_pending(gpu: GpuView) -> Problems:
         yield Problem(
             message=f"{gpu.label} has bad memory pages in use; they are retired at the next reset.",
             evidence=(Evidence("page retirement pending", "yes", "NVML"), retired),
-            fixes=(reset(gpu),),
+            fixes=(reset_gpu(gpu),),
         )
-    if count >= TOO_MANY:
+    if count >= REPLACE_AT_PAGES:
         yield Problem(
-            message=f"{gpu.label} has {count} retired memory pages; {ALL} is the maximum, {TOO_MANY} the limit for replacement.",
+            message=f"{gpu.label} has {count} retired memory pages; {MAX_RETIRED_PAGES} is the maximum, {REPLACE_AT_PAGES} the limit for replacement.",
             evidence=(retired,),
-            fixes=(replace(),),
+            fixes=(replace_hardware(),),
         )

@@ -1,16 +1,16 @@
 import re
 
-from gpudoctor.derive import NO_PCI_BUS, GpuView, known, not_applicable
+from gpudoctor.derive import NO_PCI_BUS, GpuView, not_applicable, require_known
 from gpudoctor.diagnose.advice.hardware import MIB
-from gpudoctor.diagnose.advice.kernel_log import excerpt
+from gpudoctor.diagnose.advice.kernel_log import line_excerpt
 from gpudoctor.diagnose.rule import CUDA_FAILS, Join, advises, explains, rule
 from gpudoctor.findings import REBOOT, ROOT, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
-from gpudoctor.findings.naming import agree, joined
+from gpudoctor.findings.wording import joined_words, singular_or_plural
 from gpudoctor.snapshot import KernelLog, Missing, PciDevice
 
-_NO_ROOM = r"pci {place}: BAR (\d)[: ].{0,200}(?:no space|failed to assign)"
+_NO_SPACE = r"pci {place}: BAR (\d)[: ].{0,200}(?:no space|failed to assign)"
 """From drivers/pci/setup-res.c of the kernel. BARs from 7 on belong to virtual functions; a GPU works without them."""
-_INVALID = r"BAR(\d) is \d+M @ 0x0 \(PCI:{place}\)"
+_INVALID_BAR = r"BAR(\d) is \d+M @ 0x0 \(PCI:{place}\)"
 """From nv-pci.c of the kernel driver."""
 _OWN_BARS = 6
 
@@ -31,24 +31,24 @@ def pci_bar_not_assigned(gpu: GpuView) -> Problems:
     """PCI BAR of the GPU has no address."""
     if not gpu.machine.site.has_pci:
         not_applicable(NO_PCI_BUS)
-    if gpu.opened:
+    if gpu.is_opened:
         return
-    missing = _unassigned(gpu)
+    missing = _unassigned_bars(gpu)
     if not missing:
         return
-    bars = joined(f"BAR{number}" for number in sorted(missing))
+    bars = joined_words(f"BAR{number}" for number in sorted(missing))
     yield Problem(
-        message=f"{gpu.label}: {bars} {agree(len(missing), 'has', 'have')} no address on the PCI bus, so the driver refuses the GPU.",
+        message=f"{gpu.label}: {bars} {singular_or_plural(len(missing), 'has', 'have')} no address on the PCI bus, so the driver refuses the GPU.",
         evidence=tuple(missing[number] for number in sorted(missing)),
     )
 
 
-def _unassigned(gpu: GpuView) -> dict[int, Evidence]:
+def _unassigned_bars(gpu: GpuView) -> dict[int, Evidence]:
     """Return the BARs without an address, by number; the kernel's resource list overrides the log."""
-    logged = {**_logged(gpu, _NO_ROOM), **_logged(gpu, _INVALID)}
+    logged = {**_logged_bars(gpu, _NO_SPACE), **_logged_bars(gpu, _INVALID_BAR)}
     device = gpu.observed.pci
     seen = device.bars if isinstance(device, PciDevice) else device
-    bars = {bar.number: bar for bar in (() if logged and isinstance(seen, Missing) else known(seen, Rung.SLOT))}
+    bars = {bar.number: bar for bar in (() if logged and isinstance(seen, Missing) else require_known(seen, Rung.SLOT))}
     resource = f"/sys/bus/pci/devices/{gpu.key}/resource"
     unset = {
         number: Evidence(f"BAR{number}", f"{bar.size // MIB} MiB, not assigned", resource)
@@ -58,7 +58,7 @@ def _unassigned(gpu: GpuView) -> dict[int, Evidence]:
     return unset | {number: evidence for number, evidence in logged.items() if number not in bars}
 
 
-def _logged(gpu: GpuView, pattern: str) -> dict[int, Evidence]:
+def _logged_bars(gpu: GpuView, pattern: str) -> dict[int, Evidence]:
     """Return the kernel log's line about each BAR of this GPU."""
     log = gpu.machine.observed.kernel_log
     if not isinstance(log, KernelLog):
@@ -66,4 +66,4 @@ def _logged(gpu: GpuView, pattern: str) -> dict[int, Evidence]:
     place = re.escape(gpu.key.rpartition(".")[0]) + r"(?:\.\d)?"
     found = (re.search(pattern.replace("{place}", place), line) for line in log.lines)
     numbers = {int(match.group(1)): match.string for match in found if match}
-    return {number: Evidence(f"BAR{number}", excerpt(line), log.where) for number, line in numbers.items() if number < _OWN_BARS}
+    return {number: Evidence(f"BAR{number}", line_excerpt(line), log.where) for number, line in numbers.items() if number < _OWN_BARS}

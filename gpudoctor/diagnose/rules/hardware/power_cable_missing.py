@@ -1,4 +1,3 @@
-from gpudoctor.codes import NvmlError
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.xids import NO_POWER
 from gpudoctor.diagnose.advice.hardware import last_xid
@@ -6,6 +5,7 @@ from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Join, advises, e
 from gpudoctor.diagnose.rules.hardware.alarms import alarm_confidence, alarm_evidence
 from gpudoctor.findings import REBOOT, ROOT, Action, Confidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing
+from gpudoctor.status_codes import NvmlError
 
 
 @rule("GD112", severity=Severity.ERROR, breaks=Rung.NVML, predicts=False)

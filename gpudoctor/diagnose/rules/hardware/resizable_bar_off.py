@@ -3,9 +3,9 @@ from gpudoctor.diagnose.advice.hardware import GIB, MIB
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import REBOOT, Action, Confidence, Evidence, Fix, Problem, Problems, Rung, Severity
 
-SMALL = 256 * MIB
+SMALL_BAR1 = 256 * MIB
 """BAR1 of discrete GPUs without Resizable BAR, from Microsoft's page on it."""
-LARGE = 4 * GIB
+LARGE_MEMORY = 4 * GIB
 """A card with less memory has a small BAR1 whatever the BIOS does."""
 
 
@@ -15,17 +15,17 @@ def resizable_bar_off(gpu: GpuView) -> Problems:
     if gpu.nvml.virtualization == "vgpu" or gpu.nvml.mig_enabled is True:
         not_applicable("virtual GPUs or MIG instances share BAR1")
     size, memory = gpu.bar1.total, gpu.memory_total
-    if not 0 < size <= SMALL or memory <= LARGE:
+    if not 0 < size <= SMALL_BAR1 or memory <= LARGE_MEMORY:
         return
     yield Problem(
         message=f"{gpu.label}: Resizable BAR is off (BAR1 is {size // MIB} MiB for {memory / GIB:.0f} GiB of memory).",
         confidence=Confidence.CERTAIN,
         evidence=(Evidence("BAR1, memory", f"{size // MIB} MiB, {memory // MIB} MiB", "nvmlDeviceGetBAR1MemoryInfo"),),
-        fixes=(_switch_on(gpu),),
+        fixes=(_enable_resizable_bar(gpu),),
     )
 
 
-def _switch_on(gpu: GpuView) -> Fix:
+def _enable_resizable_bar(gpu: GpuView) -> Fix:
     site = gpu.machine.site
     needs = () if site.container else (REBOOT,)
     if site.container or site.on_wsl:

@@ -1,12 +1,12 @@
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.xids import ROW_REMAP_FAILED
-from gpudoctor.diagnose.advice.hardware import last_xid, replace
+from gpudoctor.diagnose.advice.hardware import last_xid, replace_hardware
 from gpudoctor.diagnose.rule import Join, advises, explains, rule
 from gpudoctor.findings import Evidence, Impact, Problem, Problems, Rung, Severity
 
 
 @rule("GD106", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.AT_RISK, predicts=False)
-@advises(replace())
+@advises(replace_hardware())
 @explains(("row-remap-pending",), "A row that cannot be remapped stays pending.", Join.GPU)
 @explains(("spare-rows-exhausted",), "Remapping fails when the bank has no spare rows left.", Join.GPU)
 def row_remap_failed(gpu: GpuView) -> Problems:

@@ -1,8 +1,8 @@
 """GPUs of other vendors on the PCI bus, and frameworks built for them."""
 
-from gpudoctor.codes import PciVendor
 from gpudoctor.derive import MachineView
 from gpudoctor.snapshot import PciDevice
+from gpudoctor.status_codes import PciVendor
 
 VENDORS = {
     PciVendor.AMD: "AMD",

@@ -2,7 +2,7 @@ from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.advice.damaged_files import damage_text, replace_damaged
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import Evidence, Problem, Problems, Rung, Severity
-from gpudoctor.findings.naming import first, one_of
+from gpudoctor.findings.wording import first_and_more, first_few
 
 
 @rule("GD419", severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
@@ -14,10 +14,10 @@ def cuda_library_damaged(framework: FrameworkView) -> Problems:
     if not found:
         return
     yield Problem(
-        message=f"{framework.label} cannot load {one_of([use.wanted for use, _ in found])}: {damage_text(found[0][1])}.",
+        message=f"{framework.label} cannot load {first_and_more([use.wanted for use, _ in found])}: {damage_text(found[0][1])}.",
         only_for=framework.name,
         evidence=tuple(
-            Evidence(use.wanted, f"{damage.path}: {damage.why}", f"requested by {use.asked_by}") for use, damage in first(found)
+            Evidence(use.wanted, f"{damage.path}: {damage.why}", f"requested by {use.asked_by}") for use, damage in first_few(found)
         ),
         fixes=tuple(replace_damaged([damage for _, damage in found], framework)),
     )

@@ -3,21 +3,21 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.derive import EnvironmentView, MachineView, not_applicable
-from gpudoctor.derive.nearness import nearness
-from gpudoctor.derive.system_cuda import SystemCudaUser, files_lacking, system_cuda_users
+from gpudoctor.derive.nearness import nearness_order
+from gpudoctor.derive.system_cuda import SystemCudaUser, missing_file_names, system_cuda_users
 from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.derive.wheel_platform import has_wheel
 from gpudoctor.diagnose.advice.packages import install_fix
-from gpudoctor.diagnose.advice.releases import newest, works_here
+from gpudoctor.diagnose.advice.releases import is_release_working, newest_release
 from gpudoctor.diagnose.rule import TRAINING_FAILS, advises, explains, rule
 from gpudoctor.diagnose.rules.libraries.install_missing import install_libraries
 from gpudoctor.diagnose.rules.libraries.planned import packages_in_extra
 from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
-from gpudoctor.findings.naming import few
+from gpudoctor.findings.wording import few_names
 from gpudoctor.snapshot import Missing, Platform
 from gpudoctor.versions import Version
 
-_ARCHIVE = "https://developer.nvidia.com/cuda-toolkit-archive"
+_TOOLKIT_ARCHIVE = "https://developer.nvidia.com/cuda-toolkit-archive"
 
 
 @rule("GD405", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, impact=Impact.AT_RISK)
@@ -36,18 +36,18 @@ def cuda_version_mismatch(environment: EnvironmentView) -> Problems:
     if not installed:
         not_applicable("the version of the system's CUDA is not known")
     for user in system_cuda_users(environment):
-        lacking = [files_lacking(user.version, version, machine.matrix) for version, _ in installed]
-        if all(lacking) and not user.finds_its_libraries:
-            yield _mismatch(user, lacking[0], installed, environment)
+        lacking = [missing_file_names(user.version, version, machine.matrix) for version, _ in installed]
+        if all(lacking) and not user.has_its_libraries:
+            yield _mismatch_problem(user, lacking[0], installed, environment)
 
 
-def _mismatch(
+def _mismatch_problem(
     user: SystemCudaUser, lacking: tuple[str, ...], installed: list[tuple[Version, str]], environment: EnvironmentView
 ) -> Problem:
     machine = environment.machine
     names = " and ".join(dict.fromkeys(version.short for version, _ in installed))
     linux = machine.site.platform != Platform.WINDOWS  # the tables have no Windows file names
-    lacks = f", which lacks {few(lacking)}" if linux else ""
+    lacks = f", which lacks {few_names(lacking)}" if linux else ""
     evidence = [
         Evidence("CUDA version of the build", user.cuda, user.where),
         *(Evidence("CUDA version of the system", str(version), where) for version, where in installed),
@@ -79,7 +79,7 @@ def _fixes(user: SystemCudaUser, system: Version, environment: EnvironmentView) 
     instead = msgspec.structs.replace(toolkit, kind=FixKind.INSTEAD)
     if user.framework is None:
         wheel = f"cupy-cuda{system.major}x"
-        release = newest(machine, wheel)
+        release = newest_release(machine, wheel)
         if not release:
             return (toolkit,)
         title = f"Install {wheel}, which is built for CUDA {system.major}"
@@ -89,26 +89,26 @@ def _fixes(user: SystemCudaUser, system: Version, environment: EnvironmentView) 
         if any(package.startswith("nvidia-cuda-runtime") for package in packages_in_extra(user.framework, row)):
             pin = f"{spec.name}[{spec.gpu_extra}]=={row.release}"
             return install_fix(f"Install {spec.title} with its own CUDA libraries", machine.observed.python, pin), instead
-    return (toolkit, *_built_for(system, user, environment))
+    return (toolkit, *_install_build_for(system, user, environment))
 
 
 def _install_toolkit(user: SystemCudaUser, machine: MachineView) -> Fix:
     """Return the fix that installs the toolkit of the build's CUDA."""
     oldest = next((cuda.release.short for cuda in machine.matrix.cudas(user.version)), user.cuda)
     title = f"Install CUDA {user.cuda} beside the existing version and put its lib64 folder first in LD_LIBRARY_PATH"
-    return Fix(f"{title} ({_ARCHIVE}, without its driver).", needs=(DOWNLOAD,), system_cuda=oldest)
+    return Fix(f"{title} ({_TOOLKIT_ARCHIVE}, without its driver).", needs=(DOWNLOAD,), system_cuda=oldest)
 
 
-def _built_for(system: Version, user: SystemCudaUser, environment: EnvironmentView) -> Iterator[Fix]:
+def _install_build_for(system: Version, user: SystemCudaUser, environment: EnvironmentView) -> Iterator[Fix]:
     """Return the fix that installs the nearest release that is built for the system's CUDA and works here."""
     machine, stack = environment.machine, environment.stack_or_missing
     python = "" if isinstance(stack, Missing) else stack.python
     rows = machine.matrix.releases(user.distribution, "linux_x86_64")
     own = "" if user.framework is None else user.framework.release
-    for row in sorted(rows, key=lambda row: nearness(str(row.release), own)):
+    for row in sorted(rows, key=lambda row: nearness_order(str(row.release), own)):
         if row.built_with_cuda is None or (python and not has_wheel(row, python)):
             continue
-        if not files_lacking(row.built_with_cuda, system, machine.matrix) and works_here(machine, row):
+        if not missing_file_names(row.built_with_cuda, system, machine.matrix) and is_release_working(machine, row):
             title = f"Install {row.distribution} {row.release}, which is built for CUDA {row.built_with_cuda.short}"
             yield install_fix(title, machine.observed.python, f"{row.distribution}=={row.release}", kind=FixKind.INSTEAD)
             return

@@ -2,12 +2,12 @@
 
 import msgspec
 
-from gpudoctor.derive import FrameworkView, known
-from gpudoctor.derive.cuda_libraries import WHEELS, Origin
-from gpudoctor.derive.cudnn_code import optional_for
-from gpudoctor.derive.specifiers import contradict, satisfies
+from gpudoctor.derive import FrameworkView, require_known
+from gpudoctor.derive.cuda_libraries import WHEEL_NAMES, Origin
+from gpudoctor.derive.cudnn_code import optional_cudnn_module
+from gpudoctor.derive.specifiers import are_contradictory, satisfies
 from gpudoctor.diagnose.advice.packages import install_fix
-from gpudoctor.diagnose.advice.releases import nearest
+from gpudoctor.diagnose.advice.releases import nearest_release
 from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind
 from gpudoctor.snapshot import Cause, Distribution, Missing, TextLog
 from gpudoctor.versions import Version
@@ -22,9 +22,9 @@ def cudnn_evidence(framework: FrameworkView) -> tuple[Evidence, ...]:
     )
 
 
-def only_part(framework: FrameworkView) -> str:
+def only_part_clause(framework: FrameworkView) -> str:
     """Return what alone needs cuDNN, as the end of a message; empty where nothing trains without."""
-    part = optional_for(framework.observed.distribution)
+    part = optional_cudnn_module(framework.observed.distribution)
     return f"; only {part} needs it" if part else ""
 
 
@@ -35,16 +35,16 @@ def loaded_cudnn(framework: FrameworkView) -> Version:
     """
     found, log = framework.cudnn, framework.machine.observed.text_log
     harmless = isinstance(log, TextLog) and not log.lines and framework.observed.sees_gpu is not False
-    if harmless and found.origin is Origin.SYSTEM and _installs_its_own(framework):
-        known(Missing(Cause.NOT_STATED, "the text does not say whether the framework loads the system's cuDNN or its own"))
-    return known(found.loaded)
+    if harmless and found.origin is Origin.SYSTEM and _brings_own_cudnn(framework):
+        require_known(Missing(Cause.NOT_STATED, "the text does not say whether the framework loads the system's cuDNN or its own"))
+    return require_known(found.loaded)
 
 
-def _installs_its_own(framework: FrameworkView) -> bool:
-    return any(line.startswith(WHEELS["cudnn"]) for row in framework.published for line in row.requires)
+def _brings_own_cudnn(framework: FrameworkView) -> bool:
+    return any(line.startswith(WHEEL_NAMES["cudnn"]) for row in framework.published for line in row.requires)
 
 
-def _for_the_same(framework: FrameworkView, specifier: str) -> tuple[Fix, ...]:
+def _install_matching_release(framework: FrameworkView, specifier: str) -> tuple[Fix, ...]:
     """Return the fix that installs a release built with the cuDNN that is there, if another package requires that; () otherwise."""
     found, own, stack = framework.cudnn, framework.observed.distribution, framework.environment.stack_or_missing
     if isinstance(stack, Missing) or isinstance(found.loaded, Missing) or not own:
@@ -52,10 +52,10 @@ def _for_the_same(framework: FrameworkView, specifier: str) -> tuple[Fix, ...]:
     elsewhere = tuple(
         demand.requirement.specifier for demand in stack.demands if demand.requirement.name == found.wheel and demand.by.name != own
     )
-    if not contradict((specifier, *elsewhere)):
+    if not are_contradictory((specifier, *elsewhere)):
         return ()
     major, there = found.loaded.major, Distribution(own, framework.release, "")
-    release = nearest(framework.machine, there, lambda row: row.cudnn is not None and row.cudnn.major == major)
+    release = nearest_release(framework.machine, there, lambda row: row.cudnn is not None and row.cudnn.major == major)
     title = f"Install {own} {release}, which is built with cuDNN {major}"
     return (install_fix(title, framework.machine.observed.python, f"{own}=={release}"),) if release else ()
 
@@ -66,7 +66,7 @@ def install_cudnn(framework: FrameworkView, wanted: Version) -> tuple[Fix, ...]:
     required = next((demand.requirement.specifier for demand in found.demands), "") or f">={wanted}"
     next_major = f"<{wanted.major + 1}"  # metadata such as jax 0.4.25's has no upper bound
     specifier = required if satisfies(f"{wanted.major + 1}", required) is False else f"{required},{next_major}"
-    if others := _for_the_same(framework, specifier):
+    if others := _install_matching_release(framework, specifier):
         return others
     install = install_fix(f"Install {found.wheel}{specifier}", framework.machine.observed.python, f"{found.wheel}{specifier}")
     if found.origin is Origin.WHEEL:

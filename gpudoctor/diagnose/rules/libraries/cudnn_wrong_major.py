@@ -1,7 +1,7 @@
-from gpudoctor.derive import FrameworkView, known, not_applicable
-from gpudoctor.derive.cuda_libraries import Origin, unlike
+from gpudoctor.derive import FrameworkView, not_applicable, require_known
+from gpudoctor.derive.cuda_libraries import Origin, cudnn_difference
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
-from gpudoctor.diagnose.rules.libraries.cudnn import cudnn_evidence, install_cudnn, loaded_cudnn, only_part
+from gpudoctor.diagnose.rules.libraries.cudnn import cudnn_evidence, install_cudnn, loaded_cudnn, only_part_clause
 from gpudoctor.findings import Problem, Problems, Rung, Severity
 
 
@@ -14,9 +14,9 @@ def cudnn_wrong_major(framework: FrameworkView) -> Problems:
     found = framework.cudnn
     if framework.observed.sees_gpu is True and found.origin is Origin.SYSTEM:
         not_applicable("it sees the GPU, so it loads another cuDNN than the one that the text states")
-    wanted, loaded = known(found.wanted), loaded_cudnn(framework)
-    if unlike(wanted, loaded) == "major":
-        part = only_part(framework)
+    wanted, loaded = require_known(found.wanted), loaded_cudnn(framework)
+    if cudnn_difference(wanted, loaded) == "major":
+        part = only_part_clause(framework)
         yield Problem(
             message=f"{framework.label} is built with cuDNN {wanted} and cannot use cuDNN {loaded} (a different major version){part}.",
             severity=Severity.NOTE if part else None,

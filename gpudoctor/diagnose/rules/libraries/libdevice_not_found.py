@@ -1,7 +1,7 @@
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.libraries import is_lost
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
-from gpudoctor.diagnose.rules.libraries.xla import name_folder_or_install, search_evidence, xla_severity
+from gpudoctor.diagnose.rules.libraries.xla import point_to_file, search_evidence, xla_severity
 from gpudoctor.findings import Problem, Problems, Rung, Severity
 
 
@@ -17,5 +17,5 @@ def libdevice_not_found(framework: FrameworkView) -> Problems:
             severity=xla_severity(framework),
             only_for=framework.name,
             evidence=search_evidence(use),
-            fixes=name_folder_or_install(framework, use),
+            fixes=point_to_file(framework, use),
         )

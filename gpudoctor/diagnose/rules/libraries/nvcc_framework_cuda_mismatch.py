@@ -1,7 +1,7 @@
-from gpudoctor.derive import FrameworkView, MachineView, known, not_applicable
+from gpudoctor.derive import FrameworkView, MachineView, not_applicable, require_known
 from gpudoctor.derive.toolkits import toolkit_version
 from gpudoctor.diagnose.advice.compilers import another_toolkit
-from gpudoctor.diagnose.advice.from_log import install_toolkit
+from gpudoctor.diagnose.advice.logged_frameworks import install_toolkit
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import advises, rule
 from gpudoctor.findings import Action, Evidence, Fix, Problem, Problems, Rung, Severity
@@ -22,11 +22,11 @@ def nvcc_framework_cuda_mismatch(framework: FrameworkView) -> Problems:
         not_applicable(f"{framework.label} does not build extensions with nvcc")
     framework.machine.need_gpu()
     cuda, toolkit = framework.cuda, framework.machine.build_toolkit
-    stated, version = known(toolkit.toolkit_cuda), toolkit_version(toolkit)
+    stated, version = require_known(toolkit.toolkit_cuda), toolkit_version(toolkit)
     if version is None or version.major == cuda.version.major:
         return
     complete = (other for other in framework.machine.toolkits if isinstance(other.nvcc, str))
-    fitting = next((other for other in complete if _major(other) == cuda.version.major), None)
+    fitting = next((other for other in complete if _toolkit_major(other) == cuda.version.major), None)
     if fitting is not None:
         fix = Fix("Set CUDA_HOME to the toolkit with the same major version", f"export CUDA_HOME={shell_path(fitting.path)}")
     else:
@@ -45,6 +45,6 @@ def nvcc_framework_cuda_mismatch(framework: FrameworkView) -> Problems:
     )
 
 
-def _major(toolkit: Toolkit) -> int | None:
+def _toolkit_major(toolkit: Toolkit) -> int | None:
     version = toolkit_version(toolkit)
     return version.major if version else None

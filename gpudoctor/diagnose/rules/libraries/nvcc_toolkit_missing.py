@@ -1,11 +1,11 @@
-from gpudoctor.derive import MachineView, or_none
-from gpudoctor.derive.toolkits import HOMES, build_toolkit
-from gpudoctor.diagnose.advice.from_log import install_toolkit
+from gpudoctor.derive import MachineView, known_or_none
+from gpudoctor.derive.toolkits import HOME_VARIABLES, build_toolkit
+from gpudoctor.diagnose.advice.logged_frameworks import install_toolkit
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import advises, rule
 from gpudoctor.findings import Action, Evidence, Fix, Problem, Problems, Rung, Severity
 
-_INTENT = ("TORCH_CUDA_ARCH_LIST", "CUDAHOSTCXX", "NVCC_CCBIN", "NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS")
+_BUILD_VARIABLES = ("TORCH_CUDA_ARCH_LIST", "CUDAHOSTCXX", "NVCC_CCBIN", "NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS")
 """Variables that only a build reads."""
 
 
@@ -16,12 +16,12 @@ def nvcc_toolkit_missing(machine: MachineView) -> Problems:
     variables = machine.variables.values
     machine.need_gpu()
     toolkits = machine.toolkits
-    set_for_build = {name: variables[name] for name in (*HOMES, *_INTENT) if variables.get(name)}
-    home = next((name for name in HOMES if name in set_for_build), "")
+    set_for_build = {name: variables[name] for name in (*HOME_VARIABLES, *_BUILD_VARIABLES) if variables.get(name)}
+    home = next((name for name in HOME_VARIABLES if name in set_for_build), "")
     taken = next((toolkit for toolkit in toolkits if home in toolkit.named_by), None) if home else build_toolkit(toolkits)
     if not set_for_build or (taken is not None and isinstance(taken.nvcc, str)):
         return
-    complete = [toolkit for toolkit in toolkits if or_none(toolkit.nvcc)]  # a text states releases, and rarely which parts are there
+    complete = [toolkit for toolkit in toolkits if known_or_none(toolkit.nvcc)]  # a text states releases, and rarely which parts are there
     variable, value = next(iter(set_for_build.items()))
     why = f"{variable} is set to {value}, which has no nvcc" if home else f"{variable} is set, but there is no nvcc"
     if complete:

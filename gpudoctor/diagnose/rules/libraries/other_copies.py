@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
-from gpudoctor.derive.libraries import folder
+from gpudoctor.derive.libraries import folder_of_file
 from gpudoctor.derive.other_copies import OtherCopy
 from gpudoctor.findings import Evidence, Severity
 from gpudoctor.versions import Version
 
-_TITLES = {"cudnn": "cuDNN", "nccl": "NCCL", "cublas": "cuBLAS", "cublaslt": "cuBLASLt"}
+_LIBRARY_TITLES = {"cudnn": "cuDNN", "nccl": "NCCL", "cublas": "cuBLAS", "cublaslt": "cuBLASLt"}
 
 
-def severity_of(copy: OtherCopy) -> Severity | None:
+def copy_severity(copy: OtherCopy) -> Severity | None:
     """Return None (the rule's own severity) for a copy that does not work, a note for the same version, else a warning."""
     if copy.fatal:
         return None
@@ -19,7 +19,7 @@ def severity_of(copy: OtherCopy) -> Severity | None:
 
 def conflict_text(copy: OtherCopy, label: str, source: str) -> str:
     """Return what a framework would load, and from where: "torch 2.6.0 needs NCCL 2.21.5 or newer but would load 2.18.3 from /opt/lib (system)"."""
-    name, place = _TITLES.get(copy.use.component, copy.use.wanted), f"from {folder(copy.path)} ({source})"
+    name, place = _LIBRARY_TITLES.get(copy.use.component, copy.use.wanted), f"from {folder_of_file(copy.path)} ({source})"
     version = str(copy.version) if isinstance(copy.version, Version) else "a copy of unknown version"
     if copy.difference == "same" or copy.wanted is None:
         return (
@@ -32,9 +32,9 @@ def conflict_text(copy: OtherCopy, label: str, source: str) -> str:
 
 def copy_evidence(copy: OtherCopy) -> Iterator[Evidence]:
     """Return both copies and the version that the build needs."""
-    name, component = copy.use.wanted, _TITLES.get(copy.use.component, copy.use.wanted)
+    name, component = copy.use.wanted, _LIBRARY_TITLES.get(copy.use.component, copy.use.wanted)
     path = f"{copy.path} ({copy.version})" if isinstance(copy.version, Version) else copy.path
     yield Evidence(f"{name} that would be loaded", path, copy.use.why)
-    yield Evidence(f"{name} installed for the framework", f"{folder(copy.instead)}/{name}", "on disk")
+    yield Evidence(f"{name} installed for the framework", f"{folder_of_file(copy.instead)}/{name}", "on disk")
     if copy.wanted is not None:
         yield Evidence(f"{component} that the build needs", str(copy.wanted), copy.wanted_where)

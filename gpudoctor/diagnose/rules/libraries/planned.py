@@ -23,7 +23,7 @@ class PlannedFramework(msgspec.Struct, frozen=True, kw_only=True):
 
 def planned_framework(framework: FrameworkView) -> PlannedFramework:
     """Return the planned framework; the rule ends if no extra installs its CUDA libraries."""
-    own, row, cuda = framework.distribution, known_release(framework), framework.cuda_or_missing
+    own, row, cuda = framework.distribution, known_release_row(framework), framework.cuda_or_missing
     if not framework.machine.gpus or own is None or row is None or not isinstance(cuda, EffectiveCuda):
         not_applicable("not a CUDA build of a known release")
     in_extra = packages_in_extra(framework, row)
@@ -38,7 +38,7 @@ def planned_framework(framework: FrameworkView) -> PlannedFramework:
     )
 
 
-def known_release(framework: FrameworkView) -> FrameworkRelease | None:
+def known_release_row(framework: FrameworkView) -> FrameworkRelease | None:
     """Return the row of the framework's release; None if its packages or their release are unknown."""
     own, stack = framework.distribution, framework.environment.stack_or_missing
     return None if own is None or isinstance(stack, Missing) else stack.row(own)
@@ -51,6 +51,6 @@ def packages_in_extra(framework: FrameworkView, row: FrameworkRelease) -> tuple[
     return tuple(text.partition(";")[0] for text in row.requires if extra and mark in text)
 
 
-def install_with_extra(framework: FrameworkView, row: FrameworkRelease) -> tuple[Fix, ...]:
+def install_framework_with_extra(framework: FrameworkView, row: FrameworkRelease) -> tuple[Fix, ...]:
     """Return the fix that installs the release with its CUDA extra, or another release if its own wheel cannot find the libraries."""
     return install_framework(framework.machine, framework.observed.distribution, near=str(row.release))

@@ -1,11 +1,11 @@
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import EffectiveCuda, FrameworkView, known, not_applicable
-from gpudoctor.derive.gpu_code import capability
+from gpudoctor.derive import EffectiveCuda, FrameworkView, not_applicable, require_known
+from gpudoctor.derive.gpu_code import compute_capability
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
-from gpudoctor.diagnose.rules.libraries.xla import name_folder
+from gpudoctor.diagnose.rules.libraries.xla import point_to_folder
 from gpudoctor.findings import Confidence, Evidence, Fix, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.matrix import CudaRelease
 from gpudoctor.snapshot import Cause, LibraryFile, LibraryUse, Missing
@@ -18,15 +18,15 @@ def ptxas_too_old(framework: FrameworkView) -> Problems:
     use, matrix = framework.xla_assembler, framework.machine.matrix
     if not isinstance(use.file, LibraryFile):
         not_applicable("XLA finds no ptxas")
-    stated = known(use.file.version)
-    version = known(versions.parse(stated.value) or Missing(Cause.FAILED, f"{stated.value} is no version of ptxas"))
+    stated = require_known(use.file.version)
+    version = require_known(versions.parse_version(stated.value) or Missing(Cause.FAILED, f"{stated.value} is no version of ptxas"))
     oldest = matrix.bound("xla", "oldest-assembler")
-    adapts = framework.reaches("adapts-ptx")
+    adapts = framework.has_reached("adapts-ptx")
     skipped = adapts and oldest is not None and version < oldest
     if skipped and use.shadows:
         not_applicable(f"XLA skips {use.file.path}, which is older than {oldest}, and uses the next")
-    row = known(matrix.cuda(version) or Missing(Cause.NOT_STATED, f"the matrix does not know CUDA {version.short}"))
-    unknown = _unknown_gpus(framework, row)
+    row = require_known(matrix.cuda(version) or Missing(Cause.NOT_STATED, f"the matrix does not know CUDA {version.short}"))
+    unknown = _unsupported_architectures(framework, row)
     if not unknown and not skipped and (adapts or _reads_ptx(framework, row)):
         return
     why = f"which may be too old for the PTX that {framework.label} generates"
@@ -41,13 +41,13 @@ def ptxas_too_old(framework: FrameworkView) -> Problems:
             *_build_evidence(framework),
             Evidence("targets it supports", " ".join(row.sass or ()), f"matrix: CUDA {row.release}"),
         ),
-        fixes=(_use_newer(framework, use),),
+        fixes=(_use_newer_ptxas(framework, use),),
     )
 
 
-def _unknown_gpus(framework: FrameworkView, row: CudaRelease) -> list[str]:
+def _unsupported_architectures(framework: FrameworkView, row: CudaRelease) -> list[str]:
     """Return the architectures of the machine's GPUs that this ptxas does not support."""
-    capabilities = (capability(gpu, framework.machine.matrix) for gpu in framework.machine.hardware)
+    capabilities = (compute_capability(gpu, framework.machine.matrix) for gpu in framework.machine.hardware)
     targets = dict.fromkeys(f"sm_{found.major}{found.minor}" for found in capabilities if found is not None)
     return [target for target in targets if row.sass is not None and target not in row.sass]
 
@@ -67,11 +67,11 @@ def _build_evidence(framework: FrameworkView) -> Iterator[Evidence]:
         yield Evidence("CUDA version of the build", str(cuda.version), cuda.where)
 
 
-def _use_newer(framework: FrameworkView, use: LibraryUse) -> Fix:
+def _use_newer_ptxas(framework: FrameworkView, use: LibraryUse) -> Fix:
     paths = (place.path for place in (*use.shadows, *use.elsewhere))
     in_package = next((path for path in paths if "/site-packages/" in path and "/nvidia/" in path), "")
     if in_package and not in_package.endswith("triton/backends/nvidia/bin/ptxas"):
-        return Fix("Point XLA to the compiler package in the environment", name_folder(in_package))
+        return Fix("Point XLA to the compiler package in the environment", point_to_folder(in_package))
     cuda = framework.cuda_or_missing
     major = cuda.version.major if isinstance(cuda, EffectiveCuda) else 12
     package = "nvidia-cuda-nvcc" if major >= 13 else f"nvidia-cuda-nvcc-cu{major}"

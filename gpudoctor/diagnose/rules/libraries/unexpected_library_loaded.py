@@ -1,6 +1,6 @@
-from gpudoctor.derive import FrameworkView, known
-from gpudoctor.derive.mapped_libraries import unexpected
-from gpudoctor.diagnose.advice.packages import interpreter
+from gpudoctor.derive import FrameworkView, require_known
+from gpudoctor.derive.mapped_libraries import unexpected_libraries
+from gpudoctor.diagnose.advice.packages import quoted_interpreter
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Problems, Rung, Severity
 
@@ -9,7 +9,7 @@ from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Problems,
 def unexpected_library_loaded(framework: FrameworkView) -> Problems:
     """The framework loaded a different library file than expected."""
     smoke, seen = framework.smoke, framework.xray
-    found = tuple(unexpected(seen, known(smoke.mapped)))
+    found = tuple(unexpected_libraries(seen, require_known(smoke.mapped)))
     if not found:
         return
     evidence = []
@@ -18,7 +18,9 @@ def unexpected_library_loaded(framework: FrameworkView) -> Problems:
         expected = Evidence(f"{library.use.wanted}, expected", library.simulated or "none", library.use.why or "the X-ray")
         evidence.append(expected)
     first = found[0]
-    command = f"LD_DEBUG=libs {interpreter(framework.machine.observed.python)} -c 'import {framework.name}' 2>&1 | grep {first.use.wanted}"
+    command = (
+        f"LD_DEBUG=libs {quoted_interpreter(framework.machine.observed.python)} -c 'import {framework.name}' 2>&1 | grep {first.use.wanted}"
+    )
     yield Problem(
         message=f"{framework.label} loaded {first.mapped}; expected {first.simulated or 'no file'}.",
         evidence=tuple(evidence),

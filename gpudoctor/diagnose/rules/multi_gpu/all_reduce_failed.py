@@ -2,18 +2,18 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import CouldNotTell, FrameworkView, applicable
-from gpudoctor.derive.all_reduce import Result, detail, result
-from gpudoctor.derive.framework_log import telling_lines
+from gpudoctor.derive import CouldNotTell, FrameworkView, require_applicable
+from gpudoctor.derive.all_reduce import AllReduceResult, all_reduce_result, result_detail
+from gpudoctor.derive.framework_log import relevant_lines
 from gpudoctor.diagnose.advice.remedies import remedy
 from gpudoctor.diagnose.advice.system import DISABLE_P2P, read_page
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.diagnose.rules.training.framework_output import pointed
+from gpudoctor.diagnose.rules.training.framework_output import log_pointer
 from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind, Impact, Level, Problem, Problems, Rung, Severity
-from gpudoctor.findings.naming import joined
+from gpudoctor.findings.wording import joined_words
 from gpudoctor.snapshot import AllReduce, Cause, Missing, Variables
 
-_AGAIN = "gpudoctor smoke --level full"
+_RERUN = "gpudoctor smoke --level full"
 
 
 @rule(
@@ -27,38 +27,38 @@ _AGAIN = "gpudoctor smoke --level full"
 )
 def all_reduce_failed(framework: FrameworkView) -> Problems:
     """All-reduce across GPUs hangs, fails or returns wrong results."""
-    first, *controls = applicable(framework.smoke.all_reduces, Rung.TRAINED)
-    if result(first) is Result.RIGHT:
+    first, *controls = require_applicable(framework.smoke.all_reduces, Rung.TRAINED)
+    if all_reduce_result(first) is AllReduceResult.RIGHT:
         return
-    if result(first) is Result.UNKNOWN:
-        raise CouldNotTell(Missing(Cause.FAILED, detail(first)), Rung.TRAINED)
+    if all_reduce_result(first) is AllReduceResult.UNKNOWN:
+        raise CouldNotTell(Missing(Cause.FAILED, result_detail(first)), Rung.TRAINED)
     log = first.output if isinstance(first.output, str) else ""
-    found = pointed(framework, log, detail(first))
+    found = log_pointer(framework, log, result_detail(first))
     sign = found.sign if found else None
-    control = next((f" With NCCL_P2P_DISABLE=1 it {result(run).value}." for run in controls), "")
+    control = next((f" With NCCL_P2P_DISABLE=1 it {all_reduce_result(run).value}." for run in controls), "")
     meaning = f" Its log says: {sign.signature.meaning}." if sign else ""
-    devices = joined(first.devices)
+    devices = joined_words(first.devices)
     yield Problem(
-        message=f"{framework.name}: all-reduce across {devices} {result(first).value} ({detail(first)}).{control}{meaning}",
+        message=f"{framework.name}: all-reduce across {devices} {all_reduce_result(first).value} ({result_detail(first)}).{control}{meaning}",
         evidence=(
-            *_runs(framework.name, first, *controls),
-            *_log_lines(framework.name, first, sign.line if sign else ""),
+            *_run_evidence(framework.name, first, *controls),
+            *_log_evidence(framework.name, first, sign.line if sign else ""),
             *_nccl_variables(framework),
         ),
-        fixes=tuple(_ways_out(framework.name, first, controls, tuple(rule.name for rule in found.rules) if found else ())),
+        fixes=tuple(_workarounds(framework.name, first, controls, tuple(rule.name for rule in found.rules) if found else ())),
     )
 
 
-def _runs(name: str, *runs: AllReduce) -> Iterator[Evidence]:
+def _run_evidence(name: str, *runs: AllReduce) -> Iterator[Evidence]:
     for run in runs:
-        yield Evidence("all-reduce" if run.p2p else "without P2P", f"{result(run).value}: {detail(run)}", name)
+        yield Evidence("all-reduce" if run.p2p else "without P2P", f"{all_reduce_result(run).value}: {result_detail(run)}", name)
 
 
-def _log_lines(name: str, run: AllReduce, relevant: str) -> Iterator[Evidence]:
+def _log_evidence(name: str, run: AllReduce, relevant: str) -> Iterator[Evidence]:
     if relevant:
         yield Evidence("relevant log line", relevant, f"{name}'s output")
         return
-    for line in telling_lines(run.output) if isinstance(run.output, str) else ():
+    for line in relevant_lines(run.output) if isinstance(run.output, str) else ():
         yield Evidence("log", line, f"{name}'s output")
 
 
@@ -69,7 +69,7 @@ def _nccl_variables(framework: FrameworkView) -> Iterator[Evidence]:
             yield Evidence(name, value, "environment")
 
 
-def _ways_out(name: str, run: AllReduce, controls: list[AllReduce], causes: tuple[str, ...]) -> Iterator[Fix]:
+def _workarounds(name: str, run: AllReduce, controls: list[AllReduce], causes: tuple[str, ...]) -> Iterator[Fix]:
     """Return what cures the cause that the log names, else how to avoid the path that fails, or to train on one GPU or with another release."""
     yield from map(read_page, causes)
     named = [msgspec.structs.replace(fix, action=None) for cause in causes[:1] for fix in remedy(cause)]
@@ -77,9 +77,9 @@ def _ways_out(name: str, run: AllReduce, controls: list[AllReduce], causes: tupl
     device, _, ordinal = run.devices[0].partition(":")
     on_gpus = device == "GPU"
     if on_gpus:
-        again = f"NCCL_DEBUG=INFO {_AGAIN} --framework {name} --format json"
+        again = f"NCCL_DEBUG=INFO {_RERUN} --framework {name} --format json"
         yield Fix("Repeat it with NCCL's log; the report holds the end of the log", again, kind=FixKind.CHECK)
-    if any(result(control) is Result.RIGHT for control in controls):
+    if any(all_reduce_result(control) is AllReduceResult.RIGHT for control in controls):
         yield DISABLE_P2P
     elif on_gpus:
         kind = FixKind.ELSE if named else FixKind.FIX

@@ -1,7 +1,7 @@
 from gpudoctor import versions
-from gpudoctor.derive import MachineView, known
+from gpudoctor.derive import MachineView, require_known
 from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
-from gpudoctor.diagnose.rules.multi_gpu.fabric import complaint, install_manager
+from gpudoctor.diagnose.rules.multi_gpu.fabric import install_manager, last_error_evidence
 from gpudoctor.findings import Domain, Evidence, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing
 
@@ -15,18 +15,18 @@ def fabric_manager_version_mismatch(machine: MachineView) -> Problems:
     """Fabric manager and driver have different versions."""
     fabric = machine.fabric
     driver = machine.driver
-    stated = known(fabric.manager.version)
-    version = versions.parse(stated.value)
+    stated = require_known(fabric.manager.version)
+    version = versions.parse_version(stated.value)
     if version is None or version == driver.version:
         return
-    waiting = fabric.unready_or_missing
+    waiting = fabric.unready_evidence_or_missing
     yield Problem(
         message=f"Fabric manager {version} does not match driver {driver.version}.",
         severity=Severity.WARNING if isinstance(waiting, Missing) or not waiting else None,
         evidence=(
             Evidence("fabric manager version", stated.value, stated.where),
             Evidence("driver version", str(driver.version), driver.where),
-            *complaint(fabric),
+            *last_error_evidence(fabric),
         ),
         fixes=(install_manager(machine),),
     )

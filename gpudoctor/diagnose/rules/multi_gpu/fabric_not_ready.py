@@ -1,6 +1,6 @@
-from gpudoctor.derive import MachineView, known, not_applicable
+from gpudoctor.derive import MachineView, not_applicable, require_known
 from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
-from gpudoctor.diagnose.rules.multi_gpu.fabric import RESTART, manager_evidence, read_log
+from gpudoctor.diagnose.rules.multi_gpu.fabric import RESTART_MANAGER, manager_evidence, read_manager_log
 from gpudoctor.findings import Confidence, Domain, Fix, FixKind, Problem, Problems, Rung, Severity
 
 
@@ -13,17 +13,17 @@ from gpudoctor.findings import Confidence, Domain, Fix, FixKind, Problem, Proble
 def fabric_not_ready(machine: MachineView) -> Problems:
     """NVLink fabric is not ready, although the fabric manager is running."""
     fabric = machine.fabric
-    if not known(fabric.manager.running):
+    if not require_known(fabric.manager.running):
         not_applicable("the fabric manager is not running")
-    if not fabric.unready:
+    if not fabric.unready_evidence:
         return
     yield Problem(
-        message=f"NVLink fabric ({fabric.attachment}) is not ready, although the fabric manager is running: {fabric.unready[-1].value}.",
+        message=f"NVLink fabric ({fabric.attachment}) is not ready, although the fabric manager is running: {fabric.unready_evidence[-1].value}.",
         confidence=Confidence.LIKELY,
-        evidence=(*fabric.unready, *manager_evidence(fabric, "running")),
+        evidence=(*fabric.unready_evidence, *manager_evidence(fabric, "running")),
         fixes=(
             Fix("Wait until the fabric is ready, up to five minutes", "gpudoctor check --wait 300", kind=FixKind.CHECK),
-            read_log("Read the fabric manager's log"),
-            RESTART,
+            read_manager_log("Read the fabric manager's log"),
+            RESTART_MANAGER,
         ),
     )

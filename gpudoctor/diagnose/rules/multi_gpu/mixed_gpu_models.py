@@ -4,7 +4,7 @@ from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.hardware import GIB
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Fix, Impact, Problem, Problems, Rung, Severity
-from gpudoctor.findings.naming import tally
+from gpudoctor.findings.wording import count_list
 from gpudoctor.snapshot import CudaDevice, NvmlGpu
 
 
@@ -15,7 +15,7 @@ def mixed_gpu_models(machine: MachineView) -> Problems:
     models = Counter(gpu.name for gpu in usable)
     if len(models) < 2:
         return
-    first, counted = next(iter(models)), tally((count, model) for model, count in models.items())
+    first, counted = next(iter(models)), count_list((count, model) for model, count in models.items())
     sizes = [gpu.nvml.memory_total for gpu in usable if isinstance(gpu.observed.nvml, NvmlGpu)]
     known_sizes = [size for size in sizes if isinstance(size, int)]
     smallest = f"; the smallest has {min(known_sizes) // GIB} GiB" if known_sizes else ""

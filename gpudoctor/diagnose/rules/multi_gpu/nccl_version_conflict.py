@@ -1,8 +1,8 @@
-from gpudoctor.derive import FrameworkView, known, not_applicable
-from gpudoctor.derive.libraries import PATH, folder
+from gpudoctor.derive import FrameworkView, not_applicable, require_known
+from gpudoctor.derive.libraries import LIBRARY_PATH, folder_of_file
 from gpudoctor.derive.other_copies import OtherCopy
 from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
-from gpudoctor.diagnose.advice.shell import keep_only, put_first
+from gpudoctor.diagnose.advice.shell import prepend_library_path, set_library_path
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import Action, Domain, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import FoundBy, LibraryFile, Missing
@@ -22,8 +22,8 @@ def nccl_version_conflict(framework: FrameworkView) -> Problems:
     if copy is None:
         return
     shared_folder = isinstance(use.file, LibraryFile) and len(use.file.owners) > 1
-    version = known(copy.version)
-    if not (another or shared_folder) or copy.wanted is None or _same(copy.wanted, version):
+    version = require_known(copy.version)
+    if not (another or shared_folder) or copy.wanted is None or _is_same_version(copy.wanted, version):
         return
     evidence = [
         Evidence("NCCL that would be loaded", f"{copy.path} ({version})", use.why),
@@ -32,15 +32,15 @@ def nccl_version_conflict(framework: FrameworkView) -> Problems:
     if another:
         evidence.append(Evidence("another copy", another, "on disk"))
     yield Problem(
-        message=f"{framework.label} needs NCCL {copy.wanted} but would load {version} from {folder(copy.path)}.",
+        message=f"{framework.label} needs NCCL {copy.wanted} but would load {version} from {folder_of_file(copy.path)}.",
         severity=_severity(framework, copy.wanted, version),
         only_for=framework.name,
         evidence=tuple(evidence),
-        fixes=(_reinstall(framework) if shared_folder else _reorder(framework, copy, another),),
+        fixes=(_reinstall(framework) if shared_folder else _reorder_path(framework, copy, another),),
     )
 
 
-def _same(wanted: Version, version: Version) -> bool:
+def _is_same_version(wanted: Version, version: Version) -> bool:
     parts = min(wanted.text.count("."), version.text.count("."), 2) + 1
     return wanted[:parts] == version[:parts]
 
@@ -54,14 +54,14 @@ def _severity(framework: FrameworkView, wanted: Version, version: Version) -> Se
     return Severity.WARNING if len(framework.machine.gpus) > 1 else Severity.NOTE
 
 
-def _reorder(framework: FrameworkView, copy: OtherCopy, another: str) -> Fix:
+def _reorder_path(framework: FrameworkView, copy: OtherCopy, another: str) -> Fix:
     """Return how to put the other copy first on the loader's path."""
     if copy.use.found_by is not FoundBy.LIBRARY_PATH:
-        return Fix(f"Put {folder(another)} first in {PATH}", put_first(folder(another)))
-    loaded_from = folder(copy.path)
-    entries = (entry for entry in framework.machine.variable(PATH).split(":") if entry)
+        return Fix(f"Put {folder_of_file(another)} first in {LIBRARY_PATH}", prepend_library_path(folder_of_file(another)))
+    loaded_from = folder_of_file(copy.path)
+    entries = (entry for entry in framework.machine.variable(LIBRARY_PATH).split(":") if entry)
     left = [entry for entry in entries if not f"{loaded_from}/".startswith(f"{entry.rstrip('/')}/")]
-    return Fix(f"Remove {loaded_from} from {PATH}, here and where it is set", keep_only(left))
+    return Fix(f"Remove {loaded_from} from {LIBRARY_PATH}, here and where it is set", set_library_path(left))
 
 
 def _reinstall(framework: FrameworkView) -> Fix:

@@ -7,15 +7,15 @@ from gpudoctor.derive.views.container import ContainerView
 from gpudoctor.findings import Evidence
 from gpudoctor.snapshot import Missing
 
-NO_DEVICES = ("", "none", "void")
+NO_GPU_VALUES = ("", "none", "void")
 """Values of NVIDIA_VISIBLE_DEVICES that request no GPU."""
 
-_NAMES = {"docker": "Docker", "podman": "Podman", "kubernetes": "Kubernetes", "apptainer": "Apptainer", "lxc": "LXC"}
+_PRODUCT_NAMES = {"docker": "Docker", "podman": "Podman", "kubernetes": "Kubernetes", "apptainer": "Apptainer", "lxc": "LXC"}
 
 
-def product(name: str) -> str:
+def product_name(name: str) -> str:
     """Return a container engine's or runtime's name with its capitals."""
-    return _NAMES.get(name, name)
+    return _PRODUCT_NAMES.get(name, name)
 
 
 def image_argument(container: ContainerView) -> str:
@@ -23,7 +23,7 @@ def image_argument(container: ContainerView) -> str:
     return shlex.quote(container.image) if container.image else "IMAGE"
 
 
-def device_files(container: ContainerView) -> Evidence:
+def device_file_evidence(container: ContainerView) -> Evidence:
     """Return the device files by path, as evidence; plain files are marked."""
     nodes = container.observed.device_nodes
     if isinstance(nodes, Missing):
@@ -32,6 +32,6 @@ def device_files(container: ContainerView) -> Evidence:
     return Evidence("device files", ", ".join(names), "/dev")
 
 
-def requests(container: ContainerView) -> tuple[Evidence, ...]:
+def container_request_evidence(container: ContainerView) -> tuple[Evidence, ...]:
     """Return what the image or its user requested from the runtime, as evidence."""
     return tuple(Evidence(name, value or "empty", "environment") for name, value in container.requested.items())

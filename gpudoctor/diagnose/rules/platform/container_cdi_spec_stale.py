@@ -1,25 +1,25 @@
-from gpudoctor.derive import MachineView, known
+from gpudoctor.derive import MachineView, require_known
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import advises, rule
-from gpudoctor.diagnose.rules.platform.cdi import GENERATE, error_if_used, users_of_cdi
+from gpudoctor.diagnose.rules.platform.cdi import GENERATE_SPECIFICATION, cdi_use_evidence, severity_by_use
 from gpudoctor.findings import Evidence, Fix, Problem, Problems, Rung, Severity
 
 
 @rule("GD313", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, predicts=False)
-@advises(Fix("Generate the CDI specification again", GENERATE))
+@advises(Fix("Generate the CDI specification again", GENERATE_SPECIFICATION))
 def container_cdi_spec_stale(machine: MachineView) -> Problems:
     """CDI specification is for another driver version."""
     tools = machine.container_engines
     driver = machine.driver
-    for spec in known(tools.cdi):
-        listed = known(spec.versions)
+    for spec in require_known(tools.cdi):
+        listed = require_known(spec.versions)
         if not listed or str(driver.version) in listed:
             continue
         yield Problem(
             message=f"{spec.path} lists the libraries of driver {', '.join(listed)}, but driver {driver.version} is loaded.",
-            severity=error_if_used(tools),
+            severity=severity_by_use(tools),
             evidence=(
-                *users_of_cdi(tools),
+                *cdi_use_evidence(tools),
                 Evidence("driver in the specification", ", ".join(listed), spec.path),
                 Evidence("driver", str(driver.version), driver.where),
             ),

@@ -1,13 +1,15 @@
-from gpudoctor.codes import NvmlError
-from gpudoctor.derive import MachineView, known, not_applicable
-from gpudoctor.derive.device_nodes import all_withheld
+from gpudoctor.derive import MachineView, not_applicable, require_known
+from gpudoctor.derive.device_nodes import are_all_withheld
 from gpudoctor.diagnose.rule import TRAINING_FAILS, advises, explains, rule
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
 from gpudoctor.findings import Action, Confidence, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Missing
+from gpudoctor.status_codes import NvmlError
 
-_OPEN = Fix("Open the device file; Operation not permitted confirms that the cgroup blocks it", "cat /dev/nvidiactl", kind=FixKind.CHECK)
-_RESTART = (
+_OPEN_DEVICE_FILE = Fix(
+    "Open the device file; Operation not permitted confirms that the cgroup blocks it", "cat /dev/nvidiactl", kind=FixKind.CHECK
+)
+_RESTART_CONTAINER = (
     Fix("Restart the container.", action=Action.RESTART_JOB),
     Fix(
         "Prevent it: on the host, create the /dev/char links that systemd needs, and start containers with CDI or --device",
@@ -19,7 +21,9 @@ _RESTART_POD = Fix("Delete the pod; its controller starts a new one.", action=Ac
 
 
 @rule("GD303", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, predicts=False)
-@advises(lambda machine: (_RESTART_POD, *_RESTART[1:]) if engine_in_text(machine) in {"kubernetes", "k3s"} else _RESTART)
+@advises(
+    lambda machine: (_RESTART_POD, *_RESTART_CONTAINER[1:]) if engine_in_text(machine) in {"kubernetes", "k3s"} else _RESTART_CONTAINER
+)
 @explains(("device-permission-denied",), "The control group blocks what the file's permissions allow.")
 @explains(("gpu-missing-from-cuda", "cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "CUDA cannot open the device files.")
 @explains(("required-gpus-missing",), "The container cannot open a GPU.")
@@ -30,9 +34,9 @@ def container_cgroup_device_lost(machine: MachineView) -> Problems:
         not_applicable("there are no device files")
     control = container.control
     unknown_error = machine.nvml_init_code == NvmlError.UNKNOWN
-    refused = control == "EPERM" or all_withheld(machine.observed.device_nodes, machine.observed.host)
+    refused = control == "EPERM" or are_all_withheld(machine.observed.device_nodes, machine.observed.host)
     if not refused and not (unknown_error and isinstance(control, Missing)):
-        known(control, Rung.DEVICE_NODE)
+        require_known(control, Rung.DEVICE_NODE)
         return
     certain = "The container's cgroup blocks the GPU's device files, although their permissions allow access."
     possible = 'NVML returns "Unknown Error" although the container has the device files; its cgroup may block them.'
@@ -43,5 +47,5 @@ def container_cgroup_device_lost(machine: MachineView) -> Problems:
             Evidence("opening /dev/nvidiactl", control if isinstance(control, str) else control.reason, "open"),
             *((Evidence("nvmlInit", f"{NvmlError.UNKNOWN:d} Unknown Error", "NVML"),) if unknown_error else ()),
         ),
-        fixes=_RESTART if refused else (_OPEN, *_RESTART),
+        fixes=_RESTART_CONTAINER if refused else (_OPEN_DEVICE_FILE, *_RESTART_CONTAINER),
     )

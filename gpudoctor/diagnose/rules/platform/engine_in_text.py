@@ -3,7 +3,7 @@
 from gpudoctor.derive import MachineView
 from gpudoctor.expressions import expression
 
-_WORDS = {
+_ENGINE_WORDS = {
     "k3s": r"(?i)\bk3s\b",
     "kubernetes": r"(?i)\bk8s\b|\bkube(?:let|ctl|rnetes)\b|\bnvidia\.com/(?:gpu|mig)(?![\w.]{0,20}=)|\bpod/|PodSandbox|RuntimeHandler|no runtime for|factory\.go:|\bgpu-operator\b|device.plugin",
     "ray": r"@ray\.remote\b|\bray\.(?:init|get_gpu_ids)\(",
@@ -19,4 +19,4 @@ _WORDS = {
 def engine_in_text(machine: MachineView) -> str:
     """Return the first of these that the signs in a text name; empty for none."""
     text = "\n".join(fact.value for fact in (*machine.log.lines, *machine.log.gpu_requests.values()))
-    return next((name for name, words in _WORDS.items() if expression(words).search(text)), "")
+    return next((name for name, words in _ENGINE_WORDS.items() if expression(words).search(text)), "")

@@ -1,13 +1,13 @@
 import msgspec
 
-from gpudoctor.derive import MachineView, applicable, known
-from gpudoctor.derive.device_nodes import all_withheld
+from gpudoctor.derive import MachineView, require_applicable, require_known
+from gpudoctor.derive.device_nodes import are_all_withheld
 from gpudoctor.diagnose.rule import TRAINING_FAILS, advises, explains, rule
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
 from gpudoctor.findings import Action, Confidence, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Allocation, Cause, DeviceNodes, KernelDriver, Missing, Pci, is_absent
 
-_REQUEST = {
+_REQUEST_GPU = {
     "Slurm": Fix("Request a GPU in the job script or on the command line", "srun --gres=gpu:1 nvidia-smi -L", action=Action.RESTART_JOB),
     "PBS": Fix("Request a GPU", "qsub -l select=1:ngpus=1 SCRIPT", action=Action.RESTART_JOB),
     "LSF": Fix("Request a GPU", "bsub -gpu num=1 nvidia-smi -L", action=Action.RESTART_JOB),
@@ -20,7 +20,7 @@ _REQUEST = {
 
 
 @rule("GD312", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, domain=Domain.JOB, predicts=False)
-@advises(lambda machine: _request(engine_in_text(machine)))
+@advises(lambda machine: _request_gpu(engine_in_text(machine)))
 @explains(
     ("container-no-gpu-access", "cuda-visible-devices-masked", "device-permission-denied"),
     "The scheduler hides GPUs that the job did not request.",
@@ -29,12 +29,12 @@ _REQUEST = {
 @explains(("required-gpus-missing",), "The job has no GPU.")
 def scheduler_gpu_not_allocated(machine: MachineView) -> Problems:
     """No GPU is allocated to this job."""
-    allocation = applicable(machine.observed.allocation)
-    usable = bool(machine.cuda_devices) or (_nvml_opens_gpus(machine) and not allocation.hidden)
+    allocation = require_applicable(machine.observed.allocation)
+    usable = bool(machine.cuda_devices) or (_can_nvml_open_gpus(machine) and not allocation.hidden)
     if usable:
         return
-    if not _none_allocated(allocation, machine):
-        known(allocation.gpus)
+    if not _is_none_allocated(allocation, machine):
+        require_known(allocation.gpus)
         return
     where = allocation.gpus.reason if isinstance(allocation.gpus, Missing) else allocation.gpus_where
     unit = "pod" if allocation.scheduler == "Kubernetes" else "job"
@@ -47,25 +47,30 @@ def scheduler_gpu_not_allocated(machine: MachineView) -> Problems:
             Evidence("job", allocation.scheduler, allocation.where),
             Evidence("allocated GPUs", "none", where),
         ),
-        fixes=(_REQUEST.get(allocation.scheduler, Fix("Request a GPU from the scheduler.", action=Action.RESTART_JOB)),),
+        fixes=(_REQUEST_GPU.get(allocation.scheduler, Fix("Request a GPU from the scheduler.", action=Action.RESTART_JOB)),),
     )
 
 
-def _request(scheduler: str) -> tuple[Fix, ...]:
+def _request_gpu(scheduler: str) -> tuple[Fix, ...]:
     """Return how to request a GPU from the scheduler that a text names, or from each."""
-    by_scheduler = {"kubernetes": _REQUEST["Kubernetes"], "k3s": _REQUEST["Kubernetes"], "slurm": _REQUEST["Slurm"], "ray": _REQUEST["Ray"]}
+    by_scheduler = {
+        "kubernetes": _REQUEST_GPU["Kubernetes"],
+        "k3s": _REQUEST_GPU["Kubernetes"],
+        "slurm": _REQUEST_GPU["Slurm"],
+        "ray": _REQUEST_GPU["Ray"],
+    }
     fix = by_scheduler.get(scheduler)
-    return (fix,) if fix else (_REQUEST["Slurm"], msgspec.structs.replace(_REQUEST["Kubernetes"], kind=FixKind.INSTEAD))
+    return (fix,) if fix else (_REQUEST_GPU["Slurm"], msgspec.structs.replace(_REQUEST_GPU["Kubernetes"], kind=FixKind.INSTEAD))
 
 
 def _confidence(allocation: Allocation, machine: MachineView) -> Confidence:
     """Return certain where the scheduler hides the GPUs or the job's cgroup blocks them all, possible where no driver is loaded, else likely."""
-    if allocation.hidden or all_withheld(machine.observed.device_nodes, machine.observed.host):
+    if allocation.hidden or are_all_withheld(machine.observed.device_nodes, machine.observed.host):
         return Confidence.CERTAIN
-    return Confidence.POSSIBLE if _driver_not_loaded(machine) else Confidence.LIKELY
+    return Confidence.POSSIBLE if _is_driver_unloaded(machine) else Confidence.LIKELY
 
 
-def _none_allocated(allocation: Allocation, machine: MachineView) -> bool:
+def _is_none_allocated(allocation: Allocation, machine: MachineView) -> bool:
     """Return whether the scheduler allocated no GPU; in a pod, missing device files show it."""
     if isinstance(allocation.gpus, tuple):
         return not allocation.gpus
@@ -76,11 +81,11 @@ def _none_allocated(allocation: Allocation, machine: MachineView) -> bool:
     return allocation.scheduler == "Kubernetes" and not has_nodes
 
 
-def _nvml_opens_gpus(machine: MachineView) -> bool:
+def _can_nvml_open_gpus(machine: MachineView) -> bool:
     return any(isinstance(gpu.address, str) for gpu in machine.observed.listed_gpus)
 
 
-def _driver_not_loaded(machine: MachineView) -> bool:
+def _is_driver_unloaded(machine: MachineView) -> bool:
     """Return whether the machine has a GPU but no loaded driver, so a job with a GPU would fail too."""
     pci, driver = machine.observed.pci, machine.observed.kernel_driver
     has_gpu = isinstance(pci, Pci) and any(device.is_nvidia_gpu for device in pci.devices)

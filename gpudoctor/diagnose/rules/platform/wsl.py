@@ -1,5 +1,5 @@
 """What the rules about the Windows Subsystem for Linux (WSL) share."""
 
-LIBRARIES = "/usr/lib/wsl/lib"
+WSL_LIBRARY_FOLDER = "/usr/lib/wsl/lib"
 """Where WSL 2 exposes the libraries of the Windows driver."""
-NEEDED = ("libcuda.so.1", "libnvidia-ml.so.1")
+NEEDED_LIBRARIES = ("libcuda.so.1", "libnvidia-ml.so.1")

@@ -1,4 +1,4 @@
-from gpudoctor.derive import MachineView, known, not_applicable
+from gpudoctor.derive import MachineView, not_applicable, require_known
 from gpudoctor.diagnose.rule import TRAINING_FAILS, advises, explains, rule
 from gpudoctor.findings import Domain, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Platform
@@ -15,7 +15,7 @@ from gpudoctor.snapshot import Platform
 def wsl1(machine: MachineView) -> Problems:
     """WSL 1 cannot access a GPU."""
     host = machine.host
-    platform = known(host.platform)
+    platform = require_known(host.platform)
     if platform not in {Platform.WSL1, Platform.WSL2}:
         not_applicable("not WSL")
     if platform != Platform.WSL1:

@@ -1,8 +1,8 @@
-from gpudoctor.derive import MachineView, known, not_applicable
+from gpudoctor.derive import MachineView, not_applicable, require_known
 from gpudoctor.diagnose.rule import TRAINING_FAILS, advises, explains, rule
-from gpudoctor.diagnose.rules.platform.wsl import LIBRARIES, NEEDED
+from gpudoctor.diagnose.rules.platform.wsl import NEEDED_LIBRARIES, WSL_LIBRARY_FOLDER
 from gpudoctor.findings import DOWNLOAD, REBOOT, Action, Confidence, Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
-from gpudoctor.findings.naming import agree
+from gpudoctor.findings.wording import singular_or_plural
 from gpudoctor.snapshot import Libcuda, Nvml, Status, Wsl, is_absent
 
 
@@ -25,28 +25,34 @@ def wsl_driver_stack_broken(machine: MachineView) -> Problems:
     wsl = machine.wsl2
     if machine.site.container:
         not_applicable("a container sees only what its runtime adds")
-    present = _libraries(wsl)
-    missing = [f"{LIBRARIES}/{name}" for name in NEEDED if name not in present]
+    present = _exposed_libraries(wsl)
+    missing = [f"{WSL_LIBRARY_FOLDER}/{name}" for name in NEEDED_LIBRARIES if name not in present]
     if not wsl.device:
         missing.insert(0, "/dev/dxg")
     failures = _init_failures(machine)
-    if not missing and len(failures) < len(NEEDED):
+    if not missing and len(failures) < len(NEEDED_LIBRARIES):
         return
-    what = f"{', '.join(missing)} {agree(len(missing), 'is', 'are')} missing" if missing else "NVML and CUDA fail to initialise"
+    what = (
+        f"{', '.join(missing)} {singular_or_plural(len(missing), 'is', 'are')} missing" if missing else "NVML and CUDA fail to initialise"
+    )
     yield Problem(
         message=f"The Windows NVIDIA driver is not exposed in WSL: {what}.",
         confidence=Confidence.CERTAIN if missing else Confidence.LIKELY,
         evidence=(
             Evidence("/dev/dxg", "present" if wsl.device else "missing", "/dev"),
-            Evidence("libraries of the Windows driver", ", ".join(name for name in NEEDED if name in present) or "none", LIBRARIES),
+            Evidence(
+                "libraries of the Windows driver",
+                ", ".join(name for name in NEEDED_LIBRARIES if name in present) or "none",
+                WSL_LIBRARY_FOLDER,
+            ),
             *failures,
         ),
     )
 
 
-def _libraries(wsl: Wsl) -> tuple[str, ...]:
+def _exposed_libraries(wsl: Wsl) -> tuple[str, ...]:
     absent = is_absent(wsl.libraries)
-    return () if absent else known(wsl.libraries)
+    return () if absent else require_known(wsl.libraries)
 
 
 def _init_failures(machine: MachineView) -> tuple[Evidence, ...]:

@@ -1,5 +1,5 @@
 from gpudoctor.derive import MachineView, not_applicable
-from gpudoctor.diagnose.advice.shell import remove_libraries
+from gpudoctor.diagnose.advice.shell import removal_command
 from gpudoctor.diagnose.rule import TRAINING_FAILS, explains, rule
 from gpudoctor.findings import ROOT, Action, Confidence, Domain, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import DriverFile, Libcuda
@@ -49,6 +49,6 @@ def _remove_files(files: tuple[DriverFile, ...]) -> Fix:
     """Return the fix that removes files which no package owns: NVIDIA's installer or someone put them there."""
     return Fix(
         "Remove these files; if NVIDIA's .run installer put them there, run nvidia-uninstall instead",
-        remove_libraries(file.path for file in files),
+        removal_command(file.path for file in files),
         (ROOT,),
     )

@@ -1,11 +1,11 @@
 from gpudoctor import versions
 from gpudoctor.derive import Driver, EnvironmentView, not_applicable
-from gpudoctor.diagnose.advice.system import unset
+from gpudoctor.diagnose.advice.system import unset_variable
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Impact, Problem, Problems, Rung, Severity
-from gpudoctor.findings.naming import first
+from gpudoctor.findings.wording import first_few
 from gpudoctor.matrix import Matrix
-from gpudoctor.matrix.cite import cited
+from gpudoctor.matrix.citations import citation
 from gpudoctor.snapshot import Packages, Python
 
 VARIABLE = "CONDA_OVERRIDE_CUDA"
@@ -31,9 +31,9 @@ def conda_cuda_override_wrong(environment: EnvironmentView) -> Problems:
         evidence=(
             Evidence(VARIABLE, value or "(empty)", "environment"),
             evidence,
-            *(Evidence("installed by conda", name, "conda-meta") for name in first(installed)),
+            *(Evidence("installed by conda", name, "conda-meta") for name in first_few(installed)),
         ),
-        fixes=(unset(VARIABLE, environment.machine),),
+        fixes=(unset_variable(VARIABLE, environment.machine),),
     )
 
 
@@ -42,12 +42,12 @@ def _mismatch(value: str, driver: Driver, matrix: Matrix) -> tuple[str, Evidence
     evidence = Evidence("driver", f"{driver.version}, supports CUDA {driver.cuda_served}", driver.where)
     if not value.strip():
         return "it is empty, so conda installs CPU builds", evidence
-    cuda = versions.parse(value)
+    cuda = versions.parse_version(value)
     if cuda is None:
         return f"{value!r} is not a CUDA version", evidence
     floor = matrix.driver_floor(cuda)
     minimum = floor.least if floor else None
     if floor is None or minimum is None or driver.version >= minimum:
         return "", evidence
-    minimum_driver = Evidence(f"minimum driver for CUDA {cuda}", str(minimum), cited(floor.source))
+    minimum_driver = Evidence(f"minimum driver for CUDA {cuda}", str(minimum), citation(floor.source))
     return f"conda installs builds for CUDA {cuda}, which need driver {minimum} or newer; {driver.version} is loaded", minimum_driver

@@ -3,7 +3,7 @@
 import msgspec
 
 from gpudoctor.derive import FrameworkView
-from gpudoctor.signatures import recognise
+from gpudoctor.signatures import recognised_signatures
 from gpudoctor.snapshot import Stage, StageKind, StageState
 
 
@@ -22,7 +22,7 @@ def failed_import(framework: FrameworkView) -> FailedImport | None:
         if stage.kind == StageKind.IMPORT and stage.state == StageState.FAILED:
             error = stage.error.rstrip(".") if isinstance(stage.error, str) else "no reason given"
             output = framework.smoke.output if isinstance(framework.smoke.output, str) else ""
-            signs = recognise(f"{error}\n{output}")
+            signs = recognised_signatures(f"{error}\n{output}")
             return FailedImport(
                 stage, error, frozenset(cause for sign in signs if not sign.signature.vague for cause in sign.signature.causes)
             )

@@ -2,7 +2,7 @@ from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.rule import Join, explains, rule
 from gpudoctor.diagnose.rules.python.failed_import import failed_import
 from gpudoctor.diagnose.rules.training.framework_output import read_output
-from gpudoctor.diagnose.rules.training.ways_out import way_out
+from gpudoctor.diagnose.rules.training.ways_out import stage_remedy
 from gpudoctor.findings import Evidence, Level, Problem, Problems, Rung, Severity
 
 
@@ -15,7 +15,7 @@ def framework_import_fails(framework: FrameworkView) -> Problems:
     if failure is None:
         return
     output = read_output(framework, failure.error)
-    way = way_out(framework, failure.stage, output)
+    way = stage_remedy(framework, failure.stage, output)
     yield Problem(
         message=f"{framework.label} is installed, but `import {framework.name}` fails: {failure.error}.{output.hint}",
         evidence=(Evidence("error of the import", failure.error, framework.name), *output.evidence),

@@ -1,6 +1,12 @@
 from gpudoctor.derive import FrameworkView, not_applicable
 from gpudoctor.diagnose.advice.packages import install_fix
-from gpudoctor.diagnose.advice.requirements import accepted, as_evidence, requirements, unmet_requirements, violations_for
+from gpudoctor.diagnose.advice.requirements import (
+    accepted_requirement,
+    distribution_evidence,
+    requirement_evidence,
+    unmet_requirements_text,
+    violations_for,
+)
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import Problem, Problems, Rung, Severity
 
@@ -18,8 +24,8 @@ def keras3_mismatch(framework: FrameworkView) -> Problems:
     has_legacy_keras = not stack.supposed and violations[0].older and part.former in stack.distributions
     title = f"Install the Keras that {violations[0].demand.by.label} requires"
     yield Problem(
-        message=unmet_requirements(violations, stack),
+        message=unmet_requirements_text(violations, stack),
         severity=Severity.WARNING if has_legacy_keras else None,
-        evidence=(as_evidence(violations[0].found), *requirements(violations)),
-        fixes=(install_fix(title, framework.environment.observed.python, accepted(violations)),),
+        evidence=(distribution_evidence(violations[0].found), *requirement_evidence(violations)),
+        fixes=(install_fix(title, framework.environment.observed.python, accepted_requirement(violations)),),
     )

@@ -1,11 +1,11 @@
 import re
 
-from gpudoctor.derive import MachineView, known, not_applicable
+from gpudoctor.derive import MachineView, not_applicable, require_known
 from gpudoctor.diagnose.rule import TRAINING_FAILS, advises, explains, rule
 from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Platform
 
-_SAID = r"Microsoft Visual C\+\+ Redistributable is not installed|Could not find the DLL\(s\) 'msvcp"
+_MISSING_MESSAGE = r"Microsoft Visual C\+\+ Redistributable is not installed|Could not find the DLL\(s\) 'msvcp"
 """What torch/__init__.py and tensorflow/python/platform/self_check.py say after they looked for its DLLs."""
 
 
@@ -27,11 +27,11 @@ _SAID = r"Microsoft Visual C\+\+ Redistributable is not installed|Could not find
 @explains(TRAINING_FAILS, "Windows cannot load the framework's libraries.")
 def msvc_redistributable_missing(machine: MachineView) -> Problems:
     """Microsoft Visual C++ Redistributable is not installed."""
-    said = next((line for line in machine.log.lines if re.search(_SAID, line.value)), None)
+    said = next((line for line in machine.log.lines if re.search(_MISSING_MESSAGE, line.value)), None)
     if said is None:
-        if known(machine.host.platform) != Platform.WINDOWS:
+        if require_known(machine.host.platform) != Platform.WINDOWS:
             not_applicable("not Windows")
-        known(machine.observed.text_log)
+        require_known(machine.observed.text_log)
         return
     yield Problem(
         message="The framework did not find the Microsoft Visual C++ Redistributable, which its libraries need.",

@@ -3,7 +3,7 @@ from gpudoctor.derive.same_package import preferred
 from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Confidence, Evidence, Fix, Impact, Problem, Problems, Rung, Severity
-from gpudoctor.findings.naming import joined
+from gpudoctor.findings.wording import joined_words
 from gpudoctor.frameworks import Names, framework_of
 from gpudoctor.snapshot import Missing, Overwritten
 
@@ -35,7 +35,7 @@ def _together(group: Overwritten, names: tuple[str, ...], environment: Environme
     labels, whose = [_label(pin) for pin in group.owners], sum(map(bool, group.lying))
     on_gpu = any(package.name == name for package in environment.packages.distributions for name in names)
     return Problem(
-        message=f"{joined(labels)} own the same files in {group.where}/{group.package}; {_lying(group)}.",
+        message=f"{joined_words(labels)} own the same files in {group.where}/{group.package}; {_lying(group)}.",
         severity=None if whose > 1 or (whose and on_gpu) else Severity.NOTE,
         confidence=Confidence.CERTAIN,
         evidence=tuple(
@@ -51,14 +51,14 @@ def _lying(group: Overwritten) -> str:
     whose = [_label(pin) for pin, count in zip(group.owners, group.lying, strict=True) if count]
     if len(whose) == 1:
         return f"`import {group.package}` loads {whose[0]}"
-    return f"files of {joined(whose)} are mixed" if whose else "removing one deletes the files of the other"
+    return f"files of {joined_words(whose)} are mixed" if whose else "removing one deletes the files of the other"
 
 
 def _keep_one(group: Overwritten, names: tuple[str, ...], environment: EnvironmentView) -> Fix:
     """Return the fix that removes all of them, since each removal deletes files of the rest, and installs the one to keep."""
     most = max(zip(group.lying, group.owners, strict=True), key=lambda pair: pair[0])[1]
     pin = next((pin for pin in group.owners if _name(pin) == preferred(names)), most)
-    title = f"Remove {joined(names)}, and install {_label(pin)} alone"
+    title = f"Remove {joined_words(names)}, and install {_label(pin)} alone"
     return install_fix(title, environment.observed.python, pin, replace=names)
 
 

@@ -1,8 +1,8 @@
-from gpudoctor.derive import EnvironmentView, known
+from gpudoctor.derive import EnvironmentView, require_known
 from gpudoctor.diagnose.rule import TRAINING_FAILS, advises, explains, rule
 from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, Problem, Problems, Rung, Severity
 
-_WIDE = 64
+_WIDE_BITS = 64
 
 
 @rule("GD648", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, predicts=False)
@@ -22,8 +22,8 @@ _WIDE = 64
 def python_32bit(environment: EnvironmentView) -> Problems:
     """Python is a 32-bit build."""
     python = environment.python
-    bits = known(python.bits)
-    if bits >= _WIDE:
+    bits = require_known(python.bits)
+    if bits >= _WIDE_BITS:
         return
     version = f" {python.version}" if isinstance(python.version, str) else ""
     yield Problem(

@@ -1,28 +1,28 @@
 """Shared parts of the rules about `--require`."""
 
 from gpudoctor.derive import CouldNotTell, EnvironmentView, not_applicable
-from gpudoctor.diagnose.preflight import CheckedCondition, checked
-from gpudoctor.diagnose.verdict import required
+from gpudoctor.diagnose.required_conditions import CheckedCondition, checked_conditions
+from gpudoctor.diagnose.verdict import required_stage
 from gpudoctor.findings import Action, Fix, FixKind
 from gpudoctor.snapshot import Missing
 
 
-def required_but(answer: CheckedCondition) -> str:
+def requirement_clause(answer: CheckedCondition) -> str:
     """Return what is required and what was found, as a clause."""
     return f"{answer.requirement.text} is required, but {answer.seen}"
 
 
-def another_machine(answer: CheckedCondition, kind: FixKind = FixKind.FIX) -> Fix:
+def use_another_machine(answer: CheckedCondition, kind: FixKind = FixKind.FIX) -> Fix:
     """Return the last resort for a requirement on the hardware, in words that suit any comparison."""
     return Fix(
         f"Run on a machine that meets {answer.requirement.text}, or change the requirement.", kind=kind, action=Action.REPLACE_HARDWARE
     )
 
 
-def answers_for(environment: EnvironmentView) -> tuple[CheckedCondition, ...]:
+def applicable_conditions(environment: EnvironmentView) -> tuple[CheckedCondition, ...]:
     """Return the answer for each requirement; the rule ends if there are none."""
     machine = environment.machine
-    return checked(machine, required(machine.policy)) or not_applicable("nothing is required")
+    return checked_conditions(machine, required_stage(machine.policy)) or not_applicable("nothing is required")
 
 
 def end_if_unknown(answers: tuple[CheckedCondition, ...]) -> None:

@@ -1,11 +1,11 @@
 import posixpath
 
 from gpudoctor.derive import EnvironmentView, FrameworkView, not_applicable
-from gpudoctor.diagnose.advice.damaged_files import module_file
+from gpudoctor.diagnose.advice.damaged_files import short_path
 from gpudoctor.diagnose.advice.system import rename_file
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Confidence, Evidence, Fix, Impact, Problem, Problems, Rung, Severity
-from gpudoctor.findings.naming import agree
+from gpudoctor.findings.wording import singular_or_plural
 from gpudoctor.snapshot import DamageKind, UnfitKind
 
 
@@ -14,7 +14,7 @@ def script_folder_hides_package(environment: EnvironmentView) -> Problems:
     """File beside the training script shadows an installed package."""
     if not environment.frameworks:
         not_applicable("no framework is installed")
-    yield from _over_the_standard_library(environment)
+    yield from _standard_library_shadows(environment)
     yield from _over_packages(environment)
     folder = environment.script_folder
     if not folder.hides:
@@ -22,7 +22,7 @@ def script_folder_hides_package(environment: EnvironmentView) -> Problems:
     first = folder.hides[0]
     package = first.rpartition("/")[2].partition(".")[0]
     others = len(folder.hides) - 1
-    more = f" ({others} more {agree(others, 'file shadows', 'files shadow')} other packages)" if others else ""
+    more = f" ({others} more {singular_or_plural(others, 'file shadows', 'files shadow')} other packages)" if others else ""
     yield Problem(
         message=f"`import {package}` in {folder.path} loads {first}, not the installed package{more}.",
         evidence=tuple(Evidence("beside the script", path, "--cwd") for path in folder.hides),
@@ -30,7 +30,7 @@ def script_folder_hides_package(environment: EnvironmentView) -> Problems:
     )
 
 
-def _over_the_standard_library(environment: EnvironmentView) -> Problems:
+def _standard_library_shadows(environment: EnvironmentView) -> Problems:
     """Yield each file that shadows a module of the standard library.
 
     It is an error if the framework's import uses what the file does not define, and a risk if it only imports the module.
@@ -40,7 +40,7 @@ def _over_the_standard_library(environment: EnvironmentView) -> Problems:
         name = path.rpartition("/")[2].partition(".")[0]
         module, view = asked.get(name, (None, None))
         fails = module is not None and module.kind is DamageKind.LACKS_NAME
-        told = f", which {module_file(module.asked_by)} imports" if module is not None else ""
+        told = f", which {short_path(module.asked_by)} imports" if module is not None else ""
         yield Problem(
             message=f"{path} shadows Python's own module {name}{told}{_failure(view, module.why) if module and fails else ''}.",
             title="File shadows a module of the standard library",
@@ -62,7 +62,7 @@ def _over_packages(environment: EnvironmentView) -> Problems:
         entry = posixpath.dirname(file)
         listed = [one.rstrip("/") for one in environment.machine.variable("PYTHONPATH").split(":")]
         yield Problem(
-            message=f"{file} shadows {label}, which {module_file(module.asked_by)} imports{_failure(view, module.why)}.",
+            message=f"{file} shadows {label}, which {short_path(module.asked_by)} imports{_failure(view, module.why)}.",
             title="File shadows a required package",
             only_for=view.name,
             subject=view.subject,

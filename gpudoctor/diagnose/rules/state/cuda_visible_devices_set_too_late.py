@@ -9,8 +9,10 @@ from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Action, Confidence, Evidence, Fix, FixKind, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import TextLog
 
-_VALUE = re.compile(r"""[=,:]\s*['"](\d[\d,]*)['"]""")
-_FIRST = Fix("Move the assignment to the top of the program, before the first import of a framework", action=Action.CHANGE_SETTING)
+_ASSIGNED_GPUS = re.compile(r"""[=,:]\s*['"](\d[\d,]*)['"]""")
+_MOVE_ASSIGNMENT = Fix(
+    "Move the assignment to the top of the program, before the first import of a framework", action=Action.CHANGE_SETTING
+)
 
 
 @rule("GD742", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.PARTLY, predicts=False)
@@ -28,13 +30,13 @@ def cuda_visible_devices_set_too_late(machine: MachineView) -> Problems:
         message="The program sets CUDA_VISIBLE_DEVICES after it used CUDA, which reads the variable once, at its start.",
         confidence=Confidence.LIKELY,
         evidence=(Evidence("order of the program", late.value, late.where),),
-        fixes=(_FIRST, *_in_the_shell(late.value)),
+        fixes=(_MOVE_ASSIGNMENT, *_set_in_shell(late.value)),
     )
 
 
-def _in_the_shell(program: str) -> Iterator[Fix]:
+def _set_in_shell(program: str) -> Iterator[Fix]:
     """Yield the fix that sets the variable before the program starts, if the program sets it to a list of GPUs."""
-    value = _VALUE.search(program)
+    value = _ASSIGNED_GPUS.search(program)
     if value:
         fix = set_variable("CUDA_VISIBLE_DEVICES", value[1], "Set it in the shell before the program starts")
         yield msgspec.structs.replace(fix, kind=FixKind.INSTEAD)

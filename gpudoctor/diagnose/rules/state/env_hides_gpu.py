@@ -1,5 +1,5 @@
 from gpudoctor.derive import FrameworkView, not_applicable
-from gpudoctor.diagnose.advice.system import unset
+from gpudoctor.diagnose.advice.system import unset_variable
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import Evidence, Impact, Problem, Problems, Rung, Severity
 
@@ -16,11 +16,11 @@ def env_hides_gpu(framework: FrameworkView) -> Problems:
     if setting is None:
         return
     value = values[setting.name]
-    wholly = setting.wholly(value)
+    wholly = setting.hides_always(value)
     yield Problem(
         severity=None if wholly else Severity.WARNING,
         only_for=framework.name,
         message=f"{setting.name}={value} makes {framework.label} {'use' if wholly else 'prefer'} the CPU.",
         evidence=(Evidence(setting.name, value, variables.place(setting.name)),),
-        fixes=(unset(setting.name, framework.machine),),
+        fixes=(unset_variable(setting.name, framework.machine),),
     )

@@ -1,7 +1,7 @@
 import msgspec
 
 from gpudoctor.derive import MachineView, not_applicable
-from gpudoctor.diagnose.advice.system import unset
+from gpudoctor.diagnose.advice.system import unset_variable
 from gpudoctor.diagnose.rule import explains, rule
 from gpudoctor.findings import Evidence, Impact, Problem, Problems, Rung, Severity
 
@@ -36,5 +36,5 @@ def env_slows_gpu(machine: MachineView) -> Problems:
                 message=f"{setting.name}={value} {setting.effect}.",
                 severity=setting.severity,
                 evidence=(Evidence(setting.name, value, variables.place(setting.name)),),
-                fixes=(unset(setting.name, machine),),
+                fixes=(unset_variable(setting.name, machine),),
             )

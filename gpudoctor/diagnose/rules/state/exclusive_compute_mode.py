@@ -1,13 +1,13 @@
 import msgspec
 
 from gpudoctor.derive import GpuView, not_applicable
-from gpudoctor.diagnose.advice.system import end_processes, names_of, set_default_mode
+from gpudoctor.diagnose.advice.system import end_processes, process_names, set_default_mode
 from gpudoctor.diagnose.rule import CUDA_FAILS, explains, rule
 from gpudoctor.findings import Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import GpuProcess
 
 _MPS_SERVER = "nvidia-cuda-mps-server"
-_EXCLUSIVE = ("exclusive-process", "exclusive-thread")
+_EXCLUSIVE_MODES = ("exclusive-process", "exclusive-thread")
 
 
 @rule("GD705", severity=Severity.ERROR, breaks=Rung.KERNEL_RAN, domain=Domain.DRIVER)
@@ -15,13 +15,13 @@ _EXCLUSIVE = ("exclusive-process", "exclusive-thread")
 def exclusive_compute_mode(gpu: GpuView) -> Problems:
     """GPU is in exclusive-process mode."""
     mode = gpu.compute_mode
-    if mode not in _EXCLUSIVE:
+    if mode not in _EXCLUSIVE_MODES:
         return
     if gpu.hidden:
         not_applicable("hidden by CUDA_VISIBLE_DEVICES")
     processes = gpu.compute_processes
     shared = any(process.name == _MPS_SERVER for process in processes)
-    holders = names_of(processes)
+    holders = process_names(processes)
     evidence = [Evidence("compute mode", mode, "nvmlDeviceGetComputeMode")]
     if holders:
         evidence.append(Evidence("compute processes", holders, "NVML"))

@@ -1,14 +1,14 @@
 from gpudoctor.derive import GpuView, not_applicable
 from gpudoctor.diagnose.advice.batches import largest_batches
 from gpudoctor.diagnose.advice.hardware import GIB
-from gpudoctor.diagnose.advice.system import FIND_GPU_USERS, end_processes, names_of
+from gpudoctor.diagnose.advice.system import LIST_GPU_USERS, end_processes, process_names
 from gpudoctor.diagnose.rule import GPU_IS_SLOW, TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import ROOT, Action, Confidence, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import GpuProcess
 
-NOTHING_FREE = GIB // 2
+TOO_LITTLE_MEMORY = GIB // 2
 """Free GPU memory in bytes below which not even a framework's context and libraries fit."""
-NEEDED = 2 * GIB
+NEEDED_MEMORY = 2 * GIB
 """GPU memory in bytes that a small training run needs: mostly context, kernels and library workspaces, whatever the model."""
 _FREE_MEMORY = Fix(
     "End the processes that hold the GPU's memory; reset the GPU to free what a dead process holds.",
@@ -31,15 +31,15 @@ def gpu_memory_held_by_other_process(gpu: GpuView) -> Problems:
     if gpu.observed.integrated:
         not_applicable("an integrated GPU uses the host's memory")
     free, used, total = gpu.memory_free, gpu.memory_used, gpu.memory_total
-    if free >= NEEDED:
+    if free >= NEEDED_MEMORY:
         return
     compute = gpu.compute_processes
-    if used - _drawing(gpu, compute) < NEEDED - free:
+    if used - _graphics_memory(gpu, compute) < NEEDED_MEMORY - free:
         not_applicable("ending other processes would not free enough memory")
-    holders = names_of(compute)
+    holders = process_names(compute)
     yield Problem(
         message=f"{gpu.label} has {free / GIB:.1f} of {total / GIB:.1f} GiB free; {used / GIB:.1f} GiB are used by {holders or 'processes that are not visible here'}.",
-        severity=None if free < NOTHING_FREE else gpu.warning_unless_failed,
+        severity=None if free < TOO_LITTLE_MEMORY else gpu.warning_unless_failed,
         confidence=Confidence.CERTAIN if compute else Confidence.LIKELY,
         evidence=(
             Evidence("free and used memory", f"{free / GIB:.1f} GiB, {used / GIB:.1f} GiB", "nvmlDeviceGetMemoryInfo"),
@@ -50,7 +50,7 @@ def gpu_memory_held_by_other_process(gpu: GpuView) -> Problems:
     )
 
 
-def _drawing(gpu: GpuView, compute: tuple[GpuProcess, ...]) -> int:
+def _graphics_memory(gpu: GpuView, compute: tuple[GpuProcess, ...]) -> int:
     """Return the bytes that graphics processes hold."""
     graphics = gpu.nvml.graphics_processes
     pids = {process.pid for process in compute}
@@ -61,4 +61,4 @@ def _drawing(gpu: GpuView, compute: tuple[GpuProcess, ...]) -> int:
 def _fixes(gpu: GpuView, compute: tuple[GpuProcess, ...]) -> tuple[Fix, ...]:
     """Return the fixes that end the known processes, or find unknown ones by the device files that they have open."""
     end = end_processes(compute, gpu.machine.site)
-    return (end,) if end is not None else (FIND_GPU_USERS, _FREE_MEMORY)
+    return (end,) if end is not None else (LIST_GPU_USERS, _FREE_MEMORY)

@@ -3,7 +3,7 @@ from gpudoctor.derive.stages import stage_name
 from gpudoctor.diagnose.advice.system import read_log
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
 from gpudoctor.findings import Action, Confidence, Evidence, Fix, FixKind, Level, Problem, Problems, Rung, Severity
-from gpudoctor.findings.naming import counted
+from gpudoctor.findings.wording import count_with_noun
 from gpudoctor.snapshot import Missing, StageState
 
 _SHOW_MEMORY = Fix(
@@ -25,7 +25,7 @@ def host_memory_insufficient(framework: FrameworkView) -> Problems:
     if isinstance(kills, Missing) or not kills.count or ended is None:
         return
     scope = "on this machine" if kills.of_machine else "in this program's cgroup"
-    count = counted(kills.count, "process", "processes")
+    count = count_with_noun(kills.count, "process", "processes")
     yield Problem(
         message=f"{smoke.framework} ran out of host memory: stage “{stage_name(ended)}” {ended.state} while the kernel killed {count} {scope}.",
         confidence=Confidence.LIKELY if kills.of_machine else Confidence.CERTAIN,

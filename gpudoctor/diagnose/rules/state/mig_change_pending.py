@@ -1,5 +1,5 @@
 from gpudoctor.derive import GpuView, not_applicable
-from gpudoctor.diagnose.advice.hardware import on_or_off, reset, undo_change
+from gpudoctor.diagnose.advice.hardware import on_or_off, reset_gpu, undo_change
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Domain, Evidence, Problem, Problems, Rung, Severity
 
@@ -16,5 +16,5 @@ def mig_change_pending(gpu: GpuView) -> Problems:
     yield Problem(
         message=f"{gpu.label}: MIG is {now} but will be {then} after the next GPU reset or reboot.",
         evidence=(Evidence("MIG mode now, pending", f"{now}, {then}", "nvmlDeviceGetMigMode"),),
-        fixes=(reset(gpu), *undo_change(gpu, f"sudo nvidia-smi -i {gpu.selector} -mig {int(enabled)}")),
+        fixes=(reset_gpu(gpu), *undo_change(gpu, f"sudo nvidia-smi -i {gpu.selector} -mig {int(enabled)}")),
     )

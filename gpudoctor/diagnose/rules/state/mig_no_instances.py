@@ -1,5 +1,5 @@
 from gpudoctor.derive import GpuView
-from gpudoctor.diagnose.advice.system import for_administrator
+from gpudoctor.diagnose.advice.system import ask_administrator
 from gpudoctor.diagnose.rule import CUDA_FAILS, Join, explains, rule
 from gpudoctor.findings import Domain, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
 
@@ -20,7 +20,7 @@ def mig_no_instances(gpu: GpuView) -> Problems:
 
 def _fixes(gpu: GpuView) -> tuple[Fix, ...]:
     if gpu.machine.site.container:
-        return (for_administrator("Create an instance on the host, then start the container with its UUID in NVIDIA_VISIBLE_DEVICES."),)
+        return (ask_administrator("Create an instance on the host, then start the container with its UUID in NVIDIA_VISIBLE_DEVICES."),)
     return (
         Fix("Turn MIG off to use the whole GPU", f"sudo nvidia-smi -i {gpu.selector} -mig 0"),
         Fix(

@@ -1,19 +1,19 @@
-from gpudoctor.derive import MachineView, Site, not_applicable, offered
+from gpudoctor.derive import MachineView, Site, not_applicable, require_offered
 from gpudoctor.derive.views.gpu import is_server_product
-from gpudoctor.diagnose.advice.system import for_administrator
+from gpudoctor.diagnose.advice.system import ask_administrator
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Domain, Evidence, Fix, Problem, Problems, Rung, Severity
 
-_ON_HOST = for_administrator("Run nvidia-persistenced on the host.")
+_RUN_ON_HOST = ask_administrator("Run nvidia-persistenced on the host.")
 _TURN_ON = Fix(
     "Start the persistence daemon and turn persistence mode on",
     "sudo systemctl enable --now nvidia-persistenced; sudo nvidia-smi -pm 1",
 )
-_DROP_IN = "/etc/systemd/system/nvidia-persistenced.service.d"
+_SERVICE_FOLDER = "/etc/systemd/system/nvidia-persistenced.service.d"
 _KEEP_ON = Fix(
     "Keep it on after a reboot: Ubuntu starts the daemon with --no-persistence-mode",
-    f"sudo mkdir -p {_DROP_IN} && printf '[Service]\\nExecStart=\\nExecStart=/usr/bin/nvidia-persistenced --user nvidia-persistenced\\n'"
-    f" | sudo tee {_DROP_IN}/persistence.conf && sudo systemctl daemon-reload && sudo systemctl restart nvidia-persistenced",
+    f"sudo mkdir -p {_SERVICE_FOLDER} && printf '[Service]\\nExecStart=\\nExecStart=/usr/bin/nvidia-persistenced --user nvidia-persistenced\\n'"
+    f" | sudo tee {_SERVICE_FOLDER}/persistence.conf && sudo systemctl daemon-reload && sudo systemctl restart nvidia-persistenced",
 )
 
 
@@ -33,10 +33,10 @@ def persistence_mode_off(machine: MachineView) -> Problems:
             fixes=_fixes(machine.site),
         )
     for gpu in gpus:
-        offered(gpu.persistence, Rung.NVML)
+        require_offered(gpu.persistence, Rung.NVML)
 
 
 def _fixes(site: Site) -> tuple[Fix, ...]:
     if site.container:
-        return (_ON_HOST,)
+        return (_RUN_ON_HOST,)
     return (_TURN_ON, _KEEP_ON) if "ubuntu" in site.distribution else (_TURN_ON,)

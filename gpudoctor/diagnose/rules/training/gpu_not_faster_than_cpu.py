@@ -1,8 +1,8 @@
 from gpudoctor.derive import CouldNotTell, GpuView
-from gpudoctor.derive.visibility import VARIABLE
+from gpudoctor.derive.visibility import MASK_VARIABLE
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.diagnose.rules.training.clocks import lift_limits, show_under_load
-from gpudoctor.diagnose.rules.training.nvml_samples import Measured, samples
+from gpudoctor.diagnose.rules.training.clocks import lift_clock_limits, show_under_load
+from gpudoctor.diagnose.rules.training.nvml_samples import MeasuredStage, rate_explanation
 from gpudoctor.findings import Evidence, Fix, FixKind, Impact, Level, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import NOT_ASKED, Missing, StageKind
 
@@ -17,7 +17,7 @@ def gpu_not_faster_than_cpu(gpu: GpuView) -> Problems:
         here, there = speed.samples_per_second, speed.cpu_samples_per_second
         if not isinstance(here, int | float) or not isinstance(there, int | float) or here > there:
             continue
-        sampled = samples(gpu, [Measured(framework, StageKind.SPEED)])
+        sampled = rate_explanation(gpu, [MeasuredStage(framework, StageKind.SPEED)])
         yield Problem(
             message=f"{gpu.label}: {framework} trains {here:,.0f} images/s on the GPU and {there:,.0f} images/s on the CPU.{sampled.explanation}",
             evidence=(
@@ -26,7 +26,7 @@ def gpu_not_faster_than_cpu(gpu: GpuView) -> Problems:
             ),
             fixes=(
                 show_under_load(gpu, "UTILIZATION", "CLOCK", "PERFORMANCE", "POWER", "TEMPERATURE"),
-                *lift_limits(gpu, sampled.limited),
-                Fix("Train on the CPU", f"export {VARIABLE}=", kind=FixKind.INSTEAD),
+                *lift_clock_limits(gpu, sampled.limited),
+                Fix("Train on the CPU", f"export {MASK_VARIABLE}=", kind=FixKind.INSTEAD),
             ),
         )

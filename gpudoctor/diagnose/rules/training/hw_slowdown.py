@@ -2,7 +2,7 @@ from gpudoctor.derive import GpuView
 from gpudoctor.derive.telemetry import HW_SLOWDOWN, HW_THERMAL, POWER_BRAKE
 from gpudoctor.diagnose.rule import GPU_IS_SLOW, Join, explains, rule
 from gpudoctor.diagnose.rules.training.clocks import RESEAT_CABLES, show_under_load
-from gpudoctor.diagnose.rules.training.slowdowns import how_often, is_or_was, slowdown_evidence, temperatures
+from gpudoctor.diagnose.rules.training.slowdowns import sample_count_clause, slowdown_evidence, temperature_evidence, tense_of_slowdown
 from gpudoctor.findings import Impact, Level, Problem, Problems, Rung, Severity
 
 
@@ -13,8 +13,8 @@ def hw_slowdown(gpu: GpuView) -> Problems:
     slowdown = gpu.slowdown(HW_SLOWDOWN, unless=HW_THERMAL | POWER_BRAKE)
     if slowdown:
         yield Problem(
-            message=f"{gpu.label} {is_or_was(slowdown)} in hardware slowdown{how_often(slowdown)}; "
+            message=f"{gpu.label} {tense_of_slowdown(slowdown)} in hardware slowdown{sample_count_clause(slowdown)}; "
             "the driver does not say whether heat or power is the cause.",
-            evidence=(slowdown_evidence("hardware slowdown", slowdown), *temperatures(gpu)),
+            evidence=(slowdown_evidence("hardware slowdown", slowdown), *temperature_evidence(gpu)),
             fixes=(show_under_load(gpu, "PERFORMANCE", "POWER", "TEMPERATURE"), RESEAT_CABLES),
         )

@@ -1,6 +1,6 @@
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.rule import explains, rule
-from gpudoctor.diagnose.rules.training.smoke_stages import stages_that
+from gpudoctor.diagnose.rules.training.smoke_stages import failed_stage_problems
 from gpudoctor.findings import Domain, Impact, Level, Problems, Rung, Severity
 from gpudoctor.snapshot import StageState
 
@@ -17,4 +17,4 @@ from gpudoctor.snapshot import StageState
 @explains(("required-gpus-missing",), "A GPU on which training crashes is not usable.")
 def smoke_crashed(framework: FrameworkView) -> Problems:
     """Smoke training failed or crashed."""
-    yield from stages_that(framework, {StageState.FAILED, StageState.CRASHED})
+    yield from failed_stage_problems(framework, {StageState.FAILED, StageState.CRASHED})

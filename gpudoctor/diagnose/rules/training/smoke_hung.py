@@ -1,7 +1,7 @@
 from gpudoctor.derive import CouldNotTell, FrameworkView
 from gpudoctor.derive.stages import stage_name
 from gpudoctor.diagnose.rule import explains, rule
-from gpudoctor.diagnose.rules.training.smoke_stages import stages_that
+from gpudoctor.diagnose.rules.training.smoke_stages import failed_stage_problems
 from gpudoctor.findings import Domain, Level, Problems, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, StageState
 
@@ -10,7 +10,7 @@ from gpudoctor.snapshot import Cause, Missing, StageState
 @explains(("required-gpus-missing",), "A GPU on which training hangs is not usable.")
 def smoke_hung(framework: FrameworkView) -> Problems:
     """Smoke training hung."""
-    yield from stages_that(framework, {StageState.HUNG})
+    yield from failed_stage_problems(framework, {StageState.HUNG})
     for stage in framework.smoke.stages:
         if stage.state is StageState.STOPPED:
             reason = f"{framework.label}: stage “{stage_name(stage)}” {stage.error}"

@@ -1,13 +1,13 @@
 from gpudoctor.derive import Flaw, FrameworkView
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.diagnose.rules.training.flaws import avoid_device, flawed
+from gpudoctor.diagnose.rules.training.flaws import avoid_device, flawed_training_problems
 from gpudoctor.findings import Domain, Evidence, Level, Problem, Problems, Rung, Severity
 
 
 @rule("GD911", severity=Severity.ERROR, breaks=Rung.TRAINED, domain=Domain.ENVIRONMENT, predicts=False, seen_at=Level.TRAIN)
 def smoke_loss_not_finite(framework: FrameworkView) -> Problems:
     """Training loss became infinite or NaN."""
-    yield from flawed(framework, Flaw.NOT_FINITE)
+    yield from flawed_training_problems(framework, Flaw.NOT_FINITE)
     for step in framework.smoke.compiled:
         difference = step.loss_difference
         if not isinstance(difference, int | float):

@@ -1,7 +1,7 @@
-from gpudoctor.derive import FrameworkView, GpuView, known, not_applicable, on_device
-from gpudoctor.derive.telemetry import unseen
-from gpudoctor.diagnose.advice.installing import install, install_framework
-from gpudoctor.diagnose.advice.releases import pick
+from gpudoctor.derive import FrameworkView, GpuView, is_on_device, not_applicable, require_known
+from gpudoctor.derive.telemetry import is_training_unseen
+from gpudoctor.diagnose.advice.installing import install_framework, install_pick
+from gpudoctor.diagnose.advice.releases import pick_release
 from gpudoctor.diagnose.rule import Join, explains, rule
 from gpudoctor.diagnose.rules.training.framework_output import READ_OUTPUT, read_output
 from gpudoctor.findings import Confidence, Domain, Evidence, Fix, FixKind, Level, Problem, Problems, Rung, Severity
@@ -14,13 +14,13 @@ from gpudoctor.snapshot import GpuLoad, Training
 @explains(("required-gpus-missing",), "A GPU that no framework uses is not usable.")
 def smoke_ran_on_cpu(framework: FrameworkView) -> Problems:
     """Training runs on the CPU although the machine has a GPU."""
-    strayed = next(filter(_strayed, framework.smoke.trainings), None)
+    strayed = next(filter(_has_strayed, framework.smoke.trainings), None)
     framework.machine.need_gpu()
-    devices = known(framework.smoke.devices, Rung.FRAMEWORK)
+    devices = require_known(framework.smoke.devices, Rung.FRAMEWORK)
     names = ", ".join(device.name for device in devices) or "no device"
     if any(device.kind == "gpu" for device in devices):
         if strayed is None:
-            yield from _contradicted(framework)
+            yield from _unseen_trainings(framework)
             return
         fault = f"was asked to train on {strayed.device} but computed on {', '.join(strayed.placed_on)}"
     elif framework.smoke.left_alone:
@@ -35,32 +35,32 @@ def smoke_ran_on_cpu(framework: FrameworkView) -> Problems:
     )
 
 
-def _strayed(training: Training) -> bool:
+def _has_strayed(training: Training) -> bool:
     """Whether a training run that was asked for a GPU did not use it."""
-    return training.device.startswith("GPU") and not on_device(training.device, training.placed_on)
+    return training.device.startswith("GPU") and not is_on_device(training.device, training.placed_on)
 
 
 def _reinstall(framework: FrameworkView) -> tuple[Fix, ...]:
     """Return how to reinstall the same release with its libraries; if that does not work here, what does."""
     machine, version = framework.machine, framework.smoke.version
     release = version.partition("+")[0] if isinstance(version, str) else ""
-    found = pick(machine, framework.name, near=release)
+    found = pick_release(machine, framework.name, near=release)
     if found is None or found.release != release:
         return install_framework(machine, framework.name)
     title = f"Reinstall {framework.spec.title} with its CUDA libraries"
-    return (install(machine, framework.name, found, title=title, options=("--force-reinstall",)),)
+    return (install_pick(machine, framework.name, found, title=title, options=("--force-reinstall",)),)
 
 
-def _contradicted(framework: FrameworkView) -> Problems:
+def _unseen_trainings(framework: FrameworkView) -> Problems:
     """Return a problem for each GPU on which the framework reports training but NVML saw nothing of it."""
     trainings = {training.address: training for training in framework.smoke.trainings}
     for gpu in framework.machine.gpus:
         load = next((load for load in gpu.loads if load.framework == framework.name), None)
-        if gpu.key in trainings and load is not None and unseen(load):
-            yield _unseen(framework, trainings[gpu.key], gpu, load)
+        if gpu.key in trainings and load is not None and is_training_unseen(load):
+            yield _unseen_problem(framework, trainings[gpu.key], gpu, load)
 
 
-def _unseen(framework: FrameworkView, training: Training, gpu: GpuView, load: GpuLoad) -> Problem:
+def _unseen_problem(framework: FrameworkView, training: Training, gpu: GpuView, load: GpuLoad) -> Problem:
     sampled = f"NVML, {sum(stage.samples for stage in load.stages)} samples during the training run"
     return Problem(
         message=f"{framework.label} reports training on {training.device}, but NVML saw no process, memory or kernel of it on {gpu.label}.",

@@ -2,15 +2,15 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import Flaw, FrameworkView, on_device
-from gpudoctor.derive.training import rounded, within
+from gpudoctor.derive import Flaw, FrameworkView, is_on_device
+from gpudoctor.derive.training import is_within_tolerance, rounded_text
 from gpudoctor.diagnose.rule import Join, explains, rule
-from gpudoctor.diagnose.rules.training.flaws import avoid_device, flawed
+from gpudoctor.diagnose.rules.training.flaws import avoid_device, flawed_training_problems
 from gpudoctor.findings import Domain, Evidence, Level, Problem, Problems, Rung, Severity
 from gpudoctor.snapshot import Real, Smoke
 
 
-class _Result(msgspec.Struct, frozen=True):
+class _ComparedResult(msgspec.Struct, frozen=True):
     """A result compared with a reference: its relative error, and the tolerance for rounding."""
 
     what: str
@@ -25,24 +25,24 @@ class _Result(msgspec.Struct, frozen=True):
 )
 def smoke_wrong_result(framework: FrameworkView) -> Problems:
     """Training computes wrong results."""
-    for result in _results(framework.smoke):
-        if not within(result.error, result.tolerance):
+    for result in _compared_results(framework.smoke):
+        if not is_within_tolerance(result.error, result.tolerance):
             yield Problem(
-                message=f"{framework.label}: {result.what} on {result.device} is off by {rounded(result.error)} "
+                message=f"{framework.label}: {result.what} on {result.device} is off by {rounded_text(result.error)} "
                 f"(tolerance {result.tolerance:.2g}).",
-                evidence=(Evidence(f"relative error of {result.what}", rounded(result.error), result.device),),
+                evidence=(Evidence(f"relative error of {result.what}", rounded_text(result.error), result.device),),
                 fixes=avoid_device(result.device, framework),
             )
-    yield from flawed(framework, Flaw.DISAGREES)
+    yield from flawed_training_problems(framework, Flaw.DISAGREES)
 
 
-def _results(smoke: Smoke) -> Iterator[_Result]:
+def _compared_results(smoke: Smoke) -> Iterator[_ComparedResult]:
     """Return every result that ran on its device; a loss that is not a number belongs to smoke-loss-not-finite."""
     for kernel in smoke.kernels:
-        if on_device(kernel.device, (kernel.ran_on,)):
-            yield _Result("matmul", kernel.device, kernel.error, kernel.tolerance)
+        if is_on_device(kernel.device, (kernel.ran_on,)):
+            yield _ComparedResult("matmul", kernel.device, kernel.error, kernel.tolerance)
     for matmul in smoke.products:
-        yield _Result(f"{matmul.precision.upper()} matmul", matmul.device, matmul.error, matmul.tolerance)
+        yield _ComparedResult(f"{matmul.precision.upper()} matmul", matmul.device, matmul.error, matmul.tolerance)
     for step in smoke.compiled:
         if isinstance(step.loss_difference, int | float):
-            yield _Result(f"loss of a {step.compiler}-compiled step", step.device, step.loss_difference, step.loss_tolerance)
+            yield _ComparedResult(f"loss of a {step.compiler}-compiled step", step.device, step.loss_difference, step.loss_tolerance)

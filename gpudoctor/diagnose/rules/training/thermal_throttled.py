@@ -1,8 +1,8 @@
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.rule import GPU_IS_SLOW, Join, explains, rule
-from gpudoctor.diagnose.rules.training.clocks import COOL, show_under_load
+from gpudoctor.diagnose.rules.training.clocks import COOL_GPU, show_under_load
 from gpudoctor.diagnose.rules.training.heat import heat_faults
-from gpudoctor.diagnose.rules.training.slowdowns import temperatures
+from gpudoctor.diagnose.rules.training.slowdowns import temperature_evidence
 from gpudoctor.findings import Fix, FixKind, Impact, Level, Problem, Problems, Rung, Severity
 
 
@@ -15,16 +15,16 @@ def thermal_throttled(gpu: GpuView) -> Problems:
         yield Problem(
             message=f"{gpu.label} {', '.join(fault.text for fault in faults)}.",
             severity=max(fault.severity for fault in faults),
-            evidence=(*(fault.evidence for fault in faults), *temperatures(gpu)),
+            evidence=(*(fault.evidence for fault in faults), *temperature_evidence(gpu)),
             fixes=(
                 show_under_load(gpu, "TEMPERATURE", "PERFORMANCE"),
-                COOL,
-                *_less_power(gpu),
+                COOL_GPU,
+                *_lower_power_limit(gpu),
             ),
         )
 
 
-def _less_power(gpu: GpuView) -> tuple[Fix, ...]:
+def _lower_power_limit(gpu: GpuView) -> tuple[Fix, ...]:
     """Return the fix that takes a fifth of the power, or as much as the GPU allows; a container cannot set it."""
     default, least = gpu.nvml.power_limit_default, gpu.nvml.power_limit_min
     if not isinstance(default, int) or gpu.machine.site.container:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.derive.xids import NAMED
+from gpudoctor.derive.xids import NAMED_XIDS
 from gpudoctor.findings import Action, Confidence, OutcomeKind, Severity
 from gpudoctor.matrix.tables import XIDS
 from tests.builders import address, machine, smoke
@@ -55,7 +55,7 @@ def test_the_fix_is_what_nvidia_says(code: int, fix: str, action: Action | None)
 
 
 def test_an_action_without_a_command_is_the_administrators() -> None:
-    own = [row for row in MATRIX.rows(XIDS) if row.code not in NAMED and row.action in {"CONTACT_SUPPORT", "WORKFLOW_NVLINK5_ERR"}]
+    own = [row for row in MATRIX.rows(XIDS) if row.code not in NAMED_XIDS and row.action in {"CONTACT_SUPPORT", "WORKFLOW_NVLINK5_ERR"}]
     assert own
     for row in own:
         (finding,) = findings_of(RULE, machine(1, kernel_log=xids((row.code, 0))))

@@ -7,9 +7,9 @@ from gpudoctor.children.own.xray.patient import Around, Patient
 from gpudoctor.children.own.xray.script import Failure, Program, Unknown
 from gpudoctor.children.own.xray.wanted import WantedFramework
 from gpudoctor.children.own.xray.wanted.cudnn import open_cudnn
-from gpudoctor.elf.loader import Object
+from gpudoctor.elf.loader import LoadedObject
 
-_NEEDS = ("cudart", "cublas", "cublaslt", "cufft", "cusparse")
+_NEEDED_COMPONENTS = ("cudart", "cublas", "cublaslt", "cufft", "cusparse")
 
 
 def load(wish: WantedFramework, around: Around) -> tuple[Patient, list[str]]:
@@ -29,7 +29,7 @@ def load(wish: WantedFramework, around: Around) -> tuple[Patient, list[str]]:
 def _load_plugin(patient: Patient, folder: str, plugin: str, wish: WantedFramework) -> None:
     name = f"{folder.rpartition('/')[2]}/__init__.py"
     try:
-        for path in _preloads(patient.around, f"{folder}/__init__.py"):
+        for path in _preloaded_files(patient.around, f"{folder}/__init__.py"):
             patient.load(path, why=f"preloaded by {name}", note=False)
     except Unknown as unknown:
         patient.unknown = f"how {name} loads its libraries is unknown: {unknown}"
@@ -39,7 +39,7 @@ def _load_plugin(patient: Patient, folder: str, plugin: str, wish: WantedFramewo
         return
     patient.open("libcuda.so.1", caller, vital=True)
     release = folder.rpartition("xla_cuda")[2]
-    for part in _NEEDS:
+    for part in _NEEDED_COMPONENTS:
         _open_named(patient, soname(part, release), caller, vital=True)
     disk = patient.around.disk
     solver = next((path for site in disk.path if disk.exists(path := f"{site}/jax_cuda{release}_plugin/_solver.so")), "")
@@ -51,12 +51,12 @@ def _load_plugin(patient: Patient, folder: str, plugin: str, wish: WantedFramewo
         _open_named(patient, wanted, caller, vital=False)
 
 
-def _open_named(patient: Patient, wanted: str | None, caller: Object | None, *, vital: bool) -> None:
+def _open_named(patient: Patient, wanted: str | None, caller: LoadedObject | None, *, vital: bool) -> None:
     if wanted is not None and caller is not None:
         patient.open(wanted, caller, vital=vital)
 
 
-def _preloads(around: Around, source: str) -> list[str]:
+def _preloaded_files(around: Around, source: str) -> list[str]:
     """The files that _load_nvidia_libraries finds in the first folder nvidia/NAME of sys.path; releases up to 0.6 lack the function.
 
     Raises Unknown if its code cannot be followed.

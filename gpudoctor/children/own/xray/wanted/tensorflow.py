@@ -6,10 +6,10 @@ from gpudoctor.children.own.xray.components import soname
 from gpudoctor.children.own.xray.patient import Around, Patient
 from gpudoctor.children.own.xray.wanted import WantedFramework
 from gpudoctor.children.own.xray.wanted.cudnn import open_cudnn
-from gpudoctor.elf.loader import Object
-from gpudoctor.elf.symbols import mentions
+from gpudoctor.elf.loader import LoadedObject
+from gpudoctor.elf.symbols import has_symbol_mentioning
 
-_NEEDS = ("cudart", "cublas", "cublaslt", "cufft", "curand", "cusolver", "cusparse")
+_NEEDED_COMPONENTS = ("cudart", "cublas", "cublaslt", "cufft", "curand", "cusolver", "cusparse")
 """In the order of TryDlopenCUDALibraries, cuDNN last. Without one of them TensorFlow registers no GPU."""
 
 
@@ -30,28 +30,28 @@ def load(wish: WantedFramework, around: Around) -> tuple[Patient, list[str]]:
     if caller is None or any(use["asking"] == "linked" and use["asked_by"] == entry for use in patient.uses.values()):
         return patient, own
     patient.open("libcuda.so.1", caller, vital=True)
-    for part in _NEEDS:
+    for part in _NEEDED_COMPONENTS:
         wanted = soname(part, release)
         if (
             wanted is not None
-            and (part != "curand" or (_major(release) < 12 and _asks_for_curand(around, caller)))
-            and (part != "cublaslt" or _major(release) > 10)
+            and (part != "curand" or (_major_version(release) < 12 and _is_curand_needed(around, caller)))
+            and (part != "cublaslt" or _major_version(release) > 10)
         ):
             patient.open(wanted, caller, vital=True)
     if wish.cudnn:
         open_cudnn(patient, caller, wish.cudnn.partition(".")[0])
-    if _major(release) > 11:
+    if _major_version(release) > 11:
         for wanted in (soname("cupti", release), "libnccl.so.2" if "nvidia/nccl" in (caller.elf.runpath or "") else None):
             if wanted is not None:
                 patient.open(wanted, caller, vital=False)
     return patient, own
 
 
-def _major(release: str) -> int:
+def _major_version(release: str) -> int:
     digits = release.partition(".")[0]
     return int(digits) if digits.isdecimal() else 0
 
 
-def _asks_for_curand(around: Around, caller: Object) -> bool:
+def _is_curand_needed(around: Around, caller: LoadedObject) -> bool:
     """Whether the library still has the function that opens it: removed in 2.15, the first release with CUDA 12."""
-    return mentions(around.system.place(caller.path), caller.elf, b"GetCurandDsoHandle")
+    return has_symbol_mentioning(around.system.place(caller.path), caller.elf, b"GetCurandDsoHandle")
