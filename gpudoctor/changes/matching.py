@@ -50,6 +50,7 @@ ITEM_KEYS: Final[dict[str, tuple[str, ...]]] = {
     "Node": ("path",),
     "NvLink": ("link",),
     "NvmlGpu": ("address", "uuid", "index"),
+    "Overwritten": ("package", "where"),
     "Parameter": ("name",),
     "PciBar": ("number",),
     "PciDevice": ("address",),
@@ -72,6 +73,7 @@ ITEM_KEYS: Final[dict[str, tuple[str, ...]]] = {
     "Toolkit": ("path",),
     "Training": ("device", "network"),
     "XidEvent": ("code", "address"),
+    "UnfitModule": ("module", "path"),
     "UnresolvedSymbol": ("needed_by", "library"),
     "Unread": ("what",),
 }

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import MachineView, require_known
 from gpudoctor.derive.preallocation import preallocated_memory
 from gpudoctor.derive.visibility import MASK_VARIABLE
+from gpudoctor.diagnose.advice.notebooks import COLAB
 from gpudoctor.diagnose.installer_facts import missing_release_evidence, other_python_evidence
 from gpudoctor.diagnose.platform_causes import desktop_vm_line
 from gpudoctor.diagnose.slurm import missing_request_evidence, too_small_request_evidence
@@ -27,7 +28,7 @@ from gpudoctor.findings import Evidence
 from gpudoctor.signatures import hinted_causes
 from gpudoctor.signatures.memory import LISTED_PROCESS
 from gpudoctor.signatures.packages import WANTS_GLIBC
-from gpudoctor.signatures.phrases import COLAB, NO_NVIDIA_SMI
+from gpudoctor.signatures.phrases import NO_NVIDIA_SMI
 from gpudoctor.snapshot import Fact, Host, Nvml, Platform, Python, Status, TextLog
 from gpudoctor.status_codes import NvmlError
 
@@ -94,15 +95,12 @@ def _missing_libraries_of_tensorflow(machine: MachineView, text: str) -> Iterato
         yield TextEvidence("neither libcuda nor libcudart", neither[0], "the log")
 
 
-_COLAB = expression(COLAB)
-
-
 def _colab_notebook(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield that a program runs in a notebook of Google's, whose runtime has no GPU unless its type says so; nothing if the text shows one."""
     nvml = machine.observed.nvml
     answered = isinstance(nvml, Nvml) and isinstance(nvml.driver_version, str)
     named = any(isinstance(gpu.name, str) for gpu in machine.observed.listed_gpus)
-    if not named and not answered and "no-gpu" not in hinted_causes(text) and (found := _COLAB.search(text)):
+    if not named and not answered and "no-gpu" not in hinted_causes(text) and (found := COLAB.search(text)):
         yield TextEvidence("notebook", found[0], "the text")
 
 

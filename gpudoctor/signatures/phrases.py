@@ -42,7 +42,6 @@ vLLM's notice that it uses none there does not.
 """
 SHOWS = "zeigt gibt liefert ergibt muestra regresa restituisce ritorna retourne zwraca возвращает выдаёт выдает devuelve retorna mostra affiche donne renvoie показывает выводит"
 """Shows or returns, as other languages write it."""
-COLAB = r"(?i)\bcolab(?:oratory)?\b"
 NO_NVIDIA_SMI = r"\bnvidia-smi\b[^\n.;]{0,24}(?:\bnot found|: No such file|\bnot recogni[sz]ed as (?:an?|the) (?:internal|name))|command not found: nvidia-smi"
 """What shells say of a program that is not there."""
 SHELL_LACKS_NVIDIA_SMI = (

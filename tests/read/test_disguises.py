@@ -92,7 +92,7 @@ def test_a_prefix_before_each_line_is_removed(disguise: str) -> None:
             assert stripped(plain_lines(PREFIXED[disguise](text).encode())) == stripped(plain_lines(text.encode())), text
 
 
-HAS_PREFIXES = re.compile(r"(?m)\[rank|^\d\d:\d\d:\d\d |^[A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d \w+ |^\d{4}-\d\d-\d\d[T ]")
+HAS_PREFIXES = re.compile(r"(?m)\[rank|^\[\d+/\d+\] |^\d\d:\d\d:\d\d |^[A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d \w+ |^\d{4}-\d\d-\d\d[T ]")
 
 
 def test_nothing_is_taken_for_a_prefix_that_is_none() -> None:

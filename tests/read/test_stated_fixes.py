@@ -12,6 +12,9 @@ from gpudoctor.matrix import Matrix
 from tests.read.reading import read
 
 MESSAGES = {
+    "FATAL: modpost: GPL-incompatible module nvidia.ko uses GPL-only symbol 'rcu_read_unlock_strict'": "a driver release that supports this kernel",
+    'c10/util/TypeIndex.h:10:2: error: #error "You\'re trying to build PyTorch with a too old version of GCC. We need GCC 9 or later."': "Build with GCC 9",
+    "Resolving Linux kernel version...\nCould not resolve Linux kernel version": "a repository with the headers of the node's kernel",
     "The detected CUDA version (12.4) mismatches the version that was used to compile PyTorch (11.8)": "CUDA 11.8 toolkit",
     "Installed CUDA version 12.2 does not match the version torch was compiled with 11.7": "PyTorch for CUDA 12.2",
     "error: unsupported GNU version! gcc versions later than 11 are not supported!": "Install gcc 11",
@@ -19,6 +22,7 @@ MESSAGES = {
     "Please make sure to use an adequate version of g++ (>=6.0.0, <12.0).": "a g++ older than 12, as CUDA 11.8 needs",
     "/lib64/libm.so.6: version `GLIBC_2.27' not found\n/lib64/libc.so.6: version `GLIBC_2.34' not found": "glibc 2.34 or newer",
     "Loaded runtime CuDNN library: 7.1.4 (compatibility version 7100) but source was compiled with 7.4.1 (compatibility version 7400).": "cuDNN 7.4.1 or a newer 7.x",
+    "Loaded runtime CuDNN library: 5005 (compatibility version 5000) but source was compiled with 5103 (compatibility version 5100).": "cuDNN 5.1 in place of the one that is loaded (5005)",
     "Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.1.0.": "cuDNN 8.1.0 or a newer 8.x in place of 8.0.5",
     "cuDNN version incompatibility: PyTorch was compiled  against (8, 5, 0) but found runtime version (8, 2, 4).": "cuDNN 8.2.4 from LD_LIBRARY_PATH",
     "libcudnn.so.8: cannot open shared object file: No such file or directory": "nstall cuDNN 8",

@@ -47,7 +47,7 @@ class Refusal(NamedTuple):
     requirement: str
     """typing-extensions>=4.10.0."""
     by: str
-    """torch==2.6.0."""
+    """The distribution that states this, as name==version."""
 
 
 class Required:

@@ -1,9 +1,8 @@
 from gpudoctor.derive import CouldNotTell, MachineView
+from gpudoctor.diagnose.advice.notebooks import COLAB
 from gpudoctor.diagnose.rule import TRAINING_FAILS, advises, explains, rule
 from gpudoctor.diagnose.rules.hardware.vendors import amd_gpus, device_label, driver_name, rocm_frameworks
-from gpudoctor.expressions import expression
 from gpudoctor.findings import Action, Evidence, Fix, FixKind, Problem, Problems, Rung, Severity
-from gpudoctor.signatures.phrases import COLAB
 from gpudoctor.snapshot import Cause, Missing
 from gpudoctor.status_codes import NvmlError
 
@@ -12,13 +11,12 @@ _ADD_A_GPU = Fix(
     action=Action.REPLACE_HARDWARE,
 )
 _CHOOSE_IN_COLAB = Fix("In Colab, choose a GPU under Runtime > Change runtime type.", action=Action.CHANGE_SETTING)
-_COLAB = expression(COLAB)
 _ALLOW_CPU = Fix("Allow training on the CPU", "gpudoctor check --allow-cpu", kind=FixKind.INSTEAD)
 
 
 def _fixes(machine: MachineView) -> tuple[Fix, ...]:
     """Return the fixes; --node, which trains nothing, refuses --allow-cpu."""
-    add = _CHOOSE_IN_COLAB if _COLAB.search(machine.log.text) else _ADD_A_GPU
+    add = _CHOOSE_IN_COLAB if COLAB.search(machine.log.text) else _ADD_A_GPU
     return (add,) if machine.policy.node or machine.policy.allow_cpu else (add, _ALLOW_CPU)
 
 
