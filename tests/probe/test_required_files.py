@@ -37,7 +37,7 @@ PACKAGES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
         },
     ),
     "far": (("furthest",), {"far/__init__.py": "", "far/deep/__init__.py": "from far.deep.last import x\n", "far/deep/last.py": "x = 1\n"}),
-    "furthest": ((), {"furthest.py": ""}),
+    "furthest": (("torch>=9",), {"furthest.py": ""}),
     "guarded": ((), {"guarded/__init__.py": "from guarded import inner\n", "guarded/inner.py": ""}),
     "lazy": ((), {"lazy.py": ""}),
 }

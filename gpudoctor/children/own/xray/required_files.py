@@ -155,7 +155,7 @@ class Required:
                     (self._knowing_numpy_2 if _NAMES_NUMPY_2.search(bounds) else self._using_numpy).add(by)
                 if name in metadata and name not in seen:
                     waiting.append(name)
-                if bounds and not conditional and name in metadata:
+                if bounds and not conditional and name in metadata and name not in self._own:
                     self._compare(name, bounds, metadata[name], metadata[by])
                 if name not in metadata and name not in others and not conditional and by not in self._own:
                     self.absent.setdefault(name, by)
