@@ -50,7 +50,7 @@ ITEM_KEYS: Final[dict[str, tuple[str, ...]]] = {
     "Node": ("path",),
     "NvLink": ("link",),
     "NvmlGpu": ("address", "uuid", "index"),
-    "Overwritten": ("package", "where"),
+    "OverwrittenPackage": ("package", "where"),
     "Parameter": ("name",),
     "PciBar": ("number",),
     "PciDevice": ("address",),

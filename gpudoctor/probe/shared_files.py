@@ -12,7 +12,7 @@ import msgspec
 from gpudoctor.frameworks import NVIDIA_PACKAGES, framework_of
 from gpudoctor.probe import files
 from gpudoctor.probe.missing_requirements import PathEntry
-from gpudoctor.snapshot import Overwritten, printable_text
+from gpudoctor.snapshot import OverwrittenPackage, printable_text
 
 _HEAD = 4096
 """Bytes of a RECORD; they show the import packages of a wheel."""
@@ -44,7 +44,7 @@ class _Owner(msgspec.Struct, frozen=True):
 class Shared(msgspec.Struct, frozen=True):
     """What the RECORDs of distributions show."""
 
-    overwritten: tuple[Overwritten, ...] = ()
+    overwritten: tuple[OverwrittenPackage, ...] = ()
     emptied: tuple[str, ...] = ()
     """The distributions without the __init__.py of their package, as name==version; frameworks and what they require are looked at elsewhere."""
 
@@ -78,7 +78,7 @@ def _beginning(name: str) -> str:
     return name.partition("-")[0]
 
 
-def _group(package: str, owners: tuple[_Owner, ...]) -> Overwritten | None:
+def _group(package: str, owners: tuple[_Owner, ...]) -> OverwrittenPackage | None:
     """The distributions that share most of their modules in a folder of sys.path; None if fewer than two do."""
     all_stated = [
         {path: (digest, size) for path, digest, size in owner.recorded(_MOST_RECORD) if path.startswith(f"{package}/")} for owner in owners
@@ -90,17 +90,17 @@ def _group(package: str, owners: tuple[_Owner, ...]) -> Overwritten | None:
     if not paths:
         return None
     folder = owners[0].place.folder
-    whose = [_whose(f"{folder}/{path}", [all_stated[number].get(path, ("", "")) for number in having]) for path in paths]
-    return Overwritten(
+    origins = [_owner_number(f"{folder}/{path}", [all_stated[number].get(path, ("", "")) for number in having]) for path in paths]
+    return OverwrittenPackage(
         package=printable_text(package),
         owners=tuple(printable_text(owners[number].pin) for number in having),
         where=printable_text(folder),
         files=len(paths),
-        lying=tuple(sum(found == number for found in whose) for number in range(len(having))),
+        owned_now=tuple(sum(found == number for found in origins) for number in range(len(having))),
     )
 
 
-def _whose(path: str, stated: list[tuple[str, str]]) -> int | None:
+def _owner_number(path: str, stated: list[tuple[str, str]]) -> int | None:
     """Which of several distributions installed a file, by its number; None if they own an equal one, or it is none of theirs."""
     try:
         size = str(os.stat(path).st_size)

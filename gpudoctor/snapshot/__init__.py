@@ -31,7 +31,7 @@ from gpudoctor.snapshot.environment import (
     Distribution,
     Framework,
     Hollow,
-    Overwritten,
+    OverwrittenPackage,
     Packages,
     Python,
     ScriptFolder,

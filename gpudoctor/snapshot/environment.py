@@ -102,7 +102,7 @@ class Distribution(Observed, frozen=True):
         return f"{name_with_extras(self.name, self.extras)}=={release}"
 
 
-class Overwritten(Observed, frozen=True):
+class OverwrittenPackage(Observed, frozen=True):
     """Distributions that own the same files: the one that was installed last has overwritten those of the others."""
 
     package: str
@@ -112,7 +112,7 @@ class Overwritten(Observed, frozen=True):
     where: str
     files: int
     """How many modules at least two of them own."""
-    lying: tuple[int, ...] = ()
+    owned_now: tuple[int, ...] = ()
     """By owner: how many of these files are as only its RECORD states them."""
 
 
@@ -164,7 +164,7 @@ class Packages(Observed, frozen=True):
     """The folders on sys.path that this user may not list: imports find nothing in them. For site-packages, which is then no longer on it, the folder that is closed."""
     astray: tuple[str, ...] = ()
     """The environment's site-packages, or a folder above it, if it is a link that leads nowhere."""
-    overwritten: tuple[Overwritten, ...] = ()
+    overwritten: tuple[OverwrittenPackage, ...] = ()
     """The distributions that own the same files, of those that matter to a GPU and of those whose names have the same first word."""
     emptied: tuple[str, ...] = ()
     """The same distributions, as name==version, if the __init__.py that their RECORD lists is gone: another's removal deleted it."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.probe.packages import installed_packages
-from gpudoctor.snapshot import Overwritten, Packages
+from gpudoctor.snapshot import OverwrittenPackage, Packages
 
 CPU = {"onnxruntime/__init__.py": "A = 1\n", "onnxruntime/capi/state.so": "cpu", "onnxruntime/same.py": "same\n"}
 GPU = {
@@ -72,16 +72,16 @@ def unpacked(site: Path, wheels: Path, **distributions: dict[str, str]) -> Packa
 def test_whose_files_lie_there_is_told_by_size_and_by_hash(tmp_path: Path, last: str) -> None:
     both = {"onnxruntime": CPU, "onnxruntime_gpu": GPU}
     seen = unpacked(tmp_path / "site", tmp_path, **{name: both[name] for name in sorted(both, key=lambda name: name == last)})
-    lying = (2, 0) if last == "onnxruntime" else (0, 2)
+    owned_now = (2, 0) if last == "onnxruntime" else (0, 2)
     owners = ("onnxruntime==1.0", "onnxruntime-gpu==1.0")
-    assert seen.overwritten == (Overwritten("onnxruntime", owners, str(tmp_path / "site"), 3, lying),)
+    assert seen.overwritten == (OverwrittenPackage("onnxruntime", owners, str(tmp_path / "site"), 3, owned_now),)
 
 
 def test_mixed_files_count_for_each(tmp_path: Path) -> None:
     unpacked(tmp_path / "site", tmp_path, onnxruntime=CPU, onnxruntime_gpu=GPU)
     (tmp_path / "site/onnxruntime/capi/state.so").write_text("cpu")
     (found,) = installed_packages([str(tmp_path / "site")]).overwritten
-    assert found.lying == (1, 1)
+    assert found.owned_now == (1, 1)
 
 
 def test_what_a_removal_leaves_is_emptied(tmp_path: Path) -> None:
@@ -121,4 +121,4 @@ def test_names_with_the_same_first_word_are_compared_whatever_they_are(tmp_path:
 
 def test_equal_files_are_no_ones(tmp_path: Path) -> None:
     (found,) = unpacked(tmp_path / "site", tmp_path, faiss_cpu={"faiss/a.py": "1"}, faiss_gpu={"faiss/a.py": "1"}).overwritten
-    assert found.lying == (0, 0)
+    assert found.owned_now == (0, 0)

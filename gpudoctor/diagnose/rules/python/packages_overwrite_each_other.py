@@ -5,9 +5,9 @@ from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Confidence, Evidence, Fix, Impact, Problem, Problems, Rung, Severity
 from gpudoctor.findings.wording import joined_words
 from gpudoctor.frameworks import Names, framework_of
-from gpudoctor.snapshot import Missing, Overwritten
+from gpudoctor.snapshot import Missing, OverwrittenPackage
 
-_TOLD = Names("cupy*")
+_WITH_OWN_RULE = Names("cupy*")
 """Has a rule of its own for two copies, as frameworks have."""
 
 
@@ -16,8 +16,8 @@ def packages_overwrite_each_other(environment: EnvironmentView) -> Problems:
     """Packages that own the same files are installed together."""
     for group in environment.packages.overwritten:
         names = tuple(map(_name, group.owners))
-        if not any(framework_of(name) or name in _TOLD for name in names):
-            yield _together(group, names, environment)
+        if not any(framework_of(name) or name in _WITH_OWN_RULE for name in names):
+            yield _overlap_problem(group, names, environment)
     libraries = environment.machine.observed.libraries
     seen = () if isinstance(libraries, Missing) else libraries.frameworks
     required = {demand.requirement.name for demand in environment.stack.hollow} | {one.owner for view in seen for one in view.broken}
@@ -31,32 +31,32 @@ def packages_overwrite_each_other(environment: EnvironmentView) -> Problems:
             )
 
 
-def _together(group: Overwritten, names: tuple[str, ...], environment: EnvironmentView) -> Problem:
-    labels, whose = [_label(pin) for pin in group.owners], sum(map(bool, group.lying))
+def _overlap_problem(group: OverwrittenPackage, names: tuple[str, ...], environment: EnvironmentView) -> Problem:
+    labels, present = [_label(pin) for pin in group.owners], sum(map(bool, group.owned_now))
     on_gpu = any(package.name == name for package in environment.packages.distributions for name in names)
     return Problem(
-        message=f"{joined_words(labels)} own the same files in {group.where}/{group.package}; {_lying(group)}.",
-        severity=None if whose > 1 or (whose and on_gpu) else Severity.NOTE,
+        message=f"{joined_words(labels)} own the same files in {group.where}/{group.package}; {_origin_clause(group)}.",
+        severity=None if present > 1 or (present and on_gpu) else Severity.NOTE,
         confidence=Confidence.CERTAIN,
         evidence=tuple(
             Evidence(_label(pin), f"owns {count} of the {group.files} shared files as they are now", "RECORD")
-            for pin, count in zip(group.owners, group.lying, strict=True)
+            for pin, count in zip(group.owners, group.owned_now, strict=True)
         ),
-        fixes=(_keep_one(group, names, environment),),
+        fixes=(_fix_to_keep_one(group, names, environment),),
     )
 
 
-def _lying(group: Overwritten) -> str:
+def _origin_clause(group: OverwrittenPackage) -> str:
     """Return whose files those are now, as a clause."""
-    whose = [_label(pin) for pin, count in zip(group.owners, group.lying, strict=True) if count]
-    if len(whose) == 1:
-        return f"`import {group.package}` loads {whose[0]}"
-    return f"files of {joined_words(whose)} are mixed" if whose else "removing one deletes the files of the other"
+    present = [_label(pin) for pin, count in zip(group.owners, group.owned_now, strict=True) if count]
+    if len(present) == 1:
+        return f"`import {group.package}` loads {present[0]}"
+    return f"files of {joined_words(present)} are mixed" if present else "removing one deletes the files of the other"
 
 
-def _keep_one(group: Overwritten, names: tuple[str, ...], environment: EnvironmentView) -> Fix:
+def _fix_to_keep_one(group: OverwrittenPackage, names: tuple[str, ...], environment: EnvironmentView) -> Fix:
     """Return the fix that removes all of them, since each removal deletes files of the rest, and installs the one to keep."""
-    most = max(zip(group.lying, group.owners, strict=True), key=lambda pair: pair[0])[1]
+    most = max(zip(group.owned_now, group.owners, strict=True), key=lambda pair: pair[0])[1]
     pin = next((pin for pin in group.owners if _name(pin) == preferred(names)), most)
     title = f"Remove {joined_words(names)}, and install {_label(pin)} alone"
     return install_fix(title, environment.observed.python, pin, replace=names)

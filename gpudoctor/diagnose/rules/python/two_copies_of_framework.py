@@ -41,7 +41,7 @@ def two_copies_of_framework(framework: FrameworkView) -> Problems:
         return
     apart = len({copy.where for copy in copies}) > 1 and framework.machine.observed.origin not in {TEXT, SUPPOSED}
     location = framework.observed.location
-    same = f"they own the same files{_lying(copies, packages)}"
+    same = f"they own the same files{_origin_clause(copies, packages)}"
     which = f"Python imports the copy in {location}" if apart and isinstance(location, str) else same
     places = ", ".join(_copy_text(copy) for copy in copies)
     imported = framework.machine.observed.origin == TEXT and len({copy.name for copy in copies}) == 1
@@ -55,11 +55,11 @@ def two_copies_of_framework(framework: FrameworkView) -> Problems:
     )
 
 
-def _lying(copies: list[Distribution], packages: Packages) -> str:
+def _origin_clause(copies: list[Distribution], packages: Packages) -> str:
     """Return whose files those of several copies in one folder are, as a clause; empty if unknown."""
     pins = {f"{copy.name}=={copy.version}" for copy in copies}
     group = next((group for group in packages.overwritten if pins.issuperset(group.owners)), None)
-    whose = [pin for pin, count in zip(group.owners, group.lying, strict=True) if count] if group is not None else []
+    whose = [pin for pin, count in zip(group.owners, group.owned_now, strict=True) if count] if group is not None else []
     if len(whose) > 1:
         return ", and these are mixed"
     return f", and those of {whose[0].replace('==', ' ')} are there" if whose else ""

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from gpudoctor.findings import Level, Severity
-from gpudoctor.snapshot import Distribution, Missing, Overwritten, Packages
+from gpudoctor.snapshot import Distribution, Missing, OverwrittenPackage, Packages
 from tests.builders import ABSENT, machine, tensorflow, torch
 from tests.diagnose.rules.asking import findings_of
 from tests.diagnose.rules.packaged import found, live
@@ -29,20 +29,20 @@ def test_copies_of_a_framework_are_counted(copies: list[tuple[str, str, str]], w
 
 
 @pytest.mark.parametrize(
-    ("lying", "words"),
+    ("owned_now", "words"),
     [
         ((0, 3), "they own the same files, and those of tensorflow-cpu 2.18.0 are there."),
         ((2, 1), "they own the same files, and these are mixed."),
         ((0, 0), "they own the same files."),
     ],
 )
-def test_whose_files_lie_there_is_said(lying: tuple[int, ...], words: str) -> None:
+def test_whose_files_lie_there_is_said(owned_now: tuple[int, ...], words: str) -> None:
     pins = ("tensorflow==2.18.0", "tensorflow-cpu==2.18.0")
     snapshot = live(
         *(Distribution(pin.partition("==")[0], "2.18.0", "/site") for pin in pins), frameworks=(tensorflow(location="/site/tensorflow"),)
     )
     assert isinstance(snapshot.packages, Packages)
-    overwritten = (Overwritten("tensorflow", pins, "/site", 3, lying),)
+    overwritten = (OverwrittenPackage("tensorflow", pins, "/site", 3, owned_now),)
     snapshot = msgspec.structs.replace(snapshot, packages=msgspec.structs.replace(snapshot.packages, overwritten=overwritten))
     (finding,) = (finding for finding in found(snapshot, level=Level.LOOK) if finding.name == "two-copies-of-framework")
     assert finding.message.endswith(words)
