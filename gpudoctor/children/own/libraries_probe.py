@@ -14,10 +14,10 @@ import gpudoctor_answer as answer
 del sys.path[:2]
 
 
-OWN = ("LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "XLA_FLAGS", "CONDA_PREFIX")
+TARGET_VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "XLA_FLAGS", "CONDA_PREFIX")
 
 
-def given(option, count=1):
+def values_of_option(option, count=1):
     """The values of every occurrence of an option."""
     arguments = sys.argv
     places = [number for number, word in enumerate(arguments) if word == option]
@@ -33,20 +33,20 @@ def main():
     del sys.path[0]
     environ = dict(os.environ)
     if "--own-variables" in sys.argv:
-        environ = {name: value for name, value in environ.items() if name not in OWN}
-    environ.update(given("--variable", 2))
-    task = examine.Task(given("--executable")[0], given("--path"), environ, (given("--root") or ["/"])[0])
-    task.shadowed = dict(given("--shadowed", 2))
-    task.mapped = given("--mapped")
-    task.absent = dict(given("--absent", 2))
-    task.frameworks = [WantedFramework(*values) for values in given("--framework", 4)]
-    files = given("--file")
+        environ = {name: value for name, value in environ.items() if name not in TARGET_VARIABLES}
+    environ.update(values_of_option("--variable", 2))
+    task = examine.Task(values_of_option("--executable")[0], values_of_option("--path"), environ, (values_of_option("--root") or ["/"])[0])
+    task.shadowed = dict(values_of_option("--shadowed", 2))
+    task.mapped = values_of_option("--mapped")
+    task.absent = dict(values_of_option("--absent", 2))
+    task.frameworks = [WantedFramework(*values) for values in values_of_option("--framework", 4)]
+    files = values_of_option("--file")
     for path in files:
-        examine.single(task, path, answer.say)
+        examine.single(task, path, answer.write)
     if not files:
-        examine.environment(task, answer.say, answer.mark)
-    answer.say({"type": "done"})
-    answer.leave()
+        examine.environment(task, answer.write, answer.mark)
+    answer.write({"type": "done"})
+    answer.exit_now()
 
 
 main()

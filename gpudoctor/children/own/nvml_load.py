@@ -21,43 +21,43 @@ import time
 sys.path.insert(0, __file__.rpartition("/")[0] + "/../target")
 sys.path.insert(0, __file__.rpartition("/")[0])
 import gpudoctor_answer as answer
-from nvml_counters import Counters
-from nvml_library import Nvml, Record, load
+from nvml_counters import CounterReader
+from nvml_library import CallRecord, NvmlCalls, load_binding
 from nvml_questions import QUESTIONS
 
 del sys.path[:2]
 
-PERIOD = 0.1
+PERIOD_SECONDS = 0.1
 """Minimum seconds between two samples of a GPU."""
-REST = 50
+REST_FACTOR = 50
 """Rest after a round of samples, as a multiple of its CPU time: it uses at most a fiftieth of one core."""
-ASKED = ("clock_sm", "clock_memory", "power", "power_limit", "temperature", "clocks_event_reasons", "link_generation", "link_width", "utilization",
+SAMPLED_FIELDS = ("clock_sm", "clock_memory", "power", "power_limit", "temperature", "clocks_event_reasons", "link_generation", "link_width", "utilization",
          "memory_total", "compute_processes")  # fmt: skip
-BESIDES = ("memory_total", "memory_free", "memory_reserved")  # included in memory_used
+FIELDS_IN_MEMORY_USED = ("memory_total", "memory_free", "memory_reserved")  # included in memory_used
 QUESTION = {fields[0]: (fields, calls, convert) for fields, calls, convert in QUESTIONS}
-PERMANENT = ("unsupported", "denied", "lost")
+PERMANENT_CAUSES = ("unsupported", "denied", "lost")
 HOST_PIDS = 0xEFFFFFFC  # linux/proc_ns.h, PROC_PID_INIT_INO: the number of the first PID namespace
 
 
-class Family:
+class StarterProcesses:
     """The processes descended from the one that started this script."""
 
     def __init__(self):
-        self.head, self.known = os.getppid(), {}
+        self.starter, self.known = os.getppid(), {}
 
-    def has(self, pid):
+    def includes(self, pid):
         if pid not in self.known:
-            self.known[pid] = self.descends(pid)
+            self.known[pid] = self.is_descendant(pid)
         return self.known[pid]
 
-    def descends(self, pid):
-        pid = parent(pid)
-        while pid > 1 and pid != self.head:
-            pid = parent(pid)
-        return pid == self.head
+    def is_descendant(self, pid):
+        pid = parent_pid(pid)
+        while pid > 1 and pid != self.starter:
+            pid = parent_pid(pid)
+        return pid == self.starter
 
 
-def parent(pid):
+def parent_pid(pid):
     """The parent of `pid`; 0 if it cannot be read."""
     try:
         with open("/proc/%d/stat" % pid, "rb") as file:
@@ -66,30 +66,32 @@ def parent(pid):
         return 0
 
 
-class Gpu:
+class SampledGpu:
     def __init__(self, nvml, index, family):
         self.nvml, self.index, self.family = nvml, index, family
-        self.record, self.known = Record(), 0
+        self.record, self.known = CallRecord(), 0
         nvml.record = self.record
         self.handle = nvml.ask((("nvmlDeviceGetHandleByIndex", index),), lambda value: (value,), devices=(index,))
-        self.counters = Counters(nvml.pynvml, self.handle, self.ask, nvml.failure)
-        self.questions = {QUESTION[name][0]: functools.partial(self.ask, *QUESTION[name][1:]) for name in ASKED}
-        self.questions["pcie_replays",] = self.replays
+        self.counters = CounterReader(nvml.pynvml, self.handle, self.ask, nvml.missing_of_error)
+        self.questions = {QUESTION[name][0]: functools.partial(self.ask, *QUESTION[name][1:]) for name in SAMPLED_FIELDS}
+        self.questions["pcie_replays",] = self.pcie_replays
         if isinstance(self.handle, dict):
             for fields in list(self.questions):
-                self.refuse(fields, self.handle)
-            self.warn()
+                self.give_up(fields, self.handle)
+            self.write_new_alarms()
 
     def ask(self, calls, convert):
         return self.nvml.ask(calls, convert, self.handle, quiet=True)
 
-    def replays(self):
-        count = self.counters.replays()
+    def pcie_replays(self):
+        count = self.counters.pcie_replays()
         return count if isinstance(count, dict) else (count,)
 
-    def refuse(self, fields, problem):
+    def give_up(self, fields, problem):
         """Record what this GPU never reports."""
-        answer.say({"type": "refused", "gpu": self.index, "fields": {name: problem for name in fields if name not in BESIDES}})
+        answer.write(
+            {"type": "refused", "gpu": self.index, "fields": {name: problem for name in fields if name not in FIELDS_IN_MEMORY_USED}}
+        )
         del self.questions[fields]
 
     def sample(self):
@@ -99,63 +101,63 @@ class Gpu:
         for fields, ask in list(self.questions.items()):
             values = ask()
             if not isinstance(values, dict):
-                found.update((name, value) for name, value in zip(fields, values) if name not in BESIDES)
-            elif values["cause"] in PERMANENT:
-                self.refuse(fields, values)
-        found.update(self.processes(found.pop("compute_processes", None)))
-        self.warn()
+                found.update((name, value) for name, value in zip(fields, values) if name not in FIELDS_IN_MEMORY_USED)
+            elif values["cause"] in PERMANENT_CAUSES:
+                self.give_up(fields, values)
+        found.update(self.process_counts(found.pop("compute_processes", None)))
+        self.write_new_alarms()
         return found
 
-    def warn(self):
+    def write_new_alarms(self):
         """Report new errors about the GPU itself."""
         if len(self.record.alarms) > self.known:
             self.known = len(self.record.alarms)
-            answer.say({"type": "alarmed", "gpu": self.index, "alarms": list(self.record.alarms.values())})
+            answer.write({"type": "alarmed", "gpu": self.index, "alarms": list(self.record.alarms.values())})
 
-    def processes(self, listed):
+    def process_counts(self, listed):
         if listed is None:
             return {}
-        own = [one["memory"] for one in listed if self.family.has(one["pid"])]
+        own = [one["memory"] for one in listed if self.family.includes(one["pid"])]
         told = {"listed": len(listed), "own": len(own)}
         known = [memory for memory in own if not isinstance(memory, dict)]
         return dict(told, own_memory=sum(known)) if known else told
 
 
-def pids_of_host():
+def has_host_pids():
     try:
         return os.stat("/proc/self/ns/pid").st_ino == HOST_PIDS
     except OSError as error:
         return answer.missing("failed", "/proc/self/ns/pid: %s" % error)
 
 
-def watch(gpus):
+def sample_until_killed(gpus):
     """Sample while any GPU answers."""
     while any(gpu.questions for gpu in gpus):
         began, spent = time.monotonic(), time.process_time()
         for gpu in gpus:
             if gpu.questions:
-                answer.say(dict(gpu.sample(), type="sample", gpu=gpu.index, cpu=int(1e6 * time.process_time())))
+                answer.write(dict(gpu.sample(), type="sample", gpu=gpu.index, cpu=int(1e6 * time.process_time())))
         answer.flush()
-        time.sleep(max(PERIOD - (time.monotonic() - began), REST * (time.process_time() - spent), 0.0))
+        time.sleep(max(PERIOD_SECONDS - (time.monotonic() - began), REST_FACTOR * (time.process_time() - spent), 0.0))
 
 
 def main():
-    pynvml = load()
+    pynvml = load_binding()
     if pynvml is None:
         return
-    nvml = Nvml(pynvml)
+    nvml = NvmlCalls(pynvml)
     answer.mark("nvmlInit")
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError as error:
-        answer.say(nvml.failure("nvmlInit", error))
+        answer.write(nvml.missing_of_error("nvmlInit", error))
         return
-    answer.say({"type": "pids", "of_host": pids_of_host()})
-    family = Family()
-    gpus = [Gpu(nvml, int(index), family) for index in sys.argv[sys.argv.index("--gpus") + 1].split(",")]
+    answer.write({"type": "pids", "of_host": has_host_pids()})
+    family = StarterProcesses()
+    gpus = [SampledGpu(nvml, int(index), family) for index in sys.argv[sys.argv.index("--gpus") + 1].split(",")]
     answer.mark("sampling")
-    watch(gpus)
+    sample_until_killed(gpus)
 
 
 main()
-answer.leave()
+answer.exit_now()

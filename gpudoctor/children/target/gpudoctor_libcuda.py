@@ -5,7 +5,7 @@ import gpudoctor_answer as answer
 NAME = "libcuda.so.1"
 
 
-def library():
+def load_libcuda():
     """The loaded library; None if the answer already says that there is none."""
     answer.mark("dlopen " + NAME)
     try:
@@ -13,13 +13,13 @@ def library():
 
         return ctypes.CDLL(NAME)
     except ImportError as error:
-        answer.say({"type": "unable", "reason": "the interpreter has no ctypes (%s)" % error})
+        answer.write({"type": "unable", "reason": "the interpreter has no ctypes (%s)" % error})
     except OSError as error:
-        answer.say(answer.not_loaded(NAME, str(error)))
+        answer.write(answer.load_failure(NAME, str(error)))
     return None
 
 
-def status(cuda, code):
+def status_of_code(cuda, code):
     """A CUresult as number, name and message."""
     import ctypes
 
@@ -30,11 +30,11 @@ def status(cuda, code):
             getattr(cuda, function)(code, ctypes.byref(text))
         except AttributeError:
             pass
-        said.append(answer.readable(text.value) if text.value else "")
+        said.append(answer.printable_text(text.value) if text.value else "")
     return {"type": "status", "code": code, "name": said[0] or "CUresult %d" % code, "text": said[1]}
 
 
-def failure(cuda, function, code):
+def missing_of_code(cuda, function, code):
     """A failed call as a missing value."""
-    said = status(cuda, code)
+    said = status_of_code(cuda, code)
     return answer.missing("failed", "%s answered %d (%s)" % (function, code, said["name"]))

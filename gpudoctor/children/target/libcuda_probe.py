@@ -7,7 +7,7 @@ import sys
 
 sys.path.insert(0, __file__.rpartition("/")[0])
 import gpudoctor_answer as answer
-from gpudoctor_libcuda import failure, library, status
+from gpudoctor_libcuda import load_libcuda, missing_of_code, status_of_code
 
 del sys.path[0]
 
@@ -15,63 +15,63 @@ del sys.path[0]
 MAJOR, MINOR, INTEGRATED = 75, 76, 18
 
 
-def call(cuda, names, *arguments):
+def problem_of_call(cuda, names, *arguments):
     """None if the first of the functions in the library succeeds, otherwise the missing value."""
     for name in names:
         function = getattr(cuda, name, None)
         if function is not None:
             code = function(*arguments)
-            return failure(cuda, name, code) if code else None
+            return missing_of_code(cuda, name, code) if code else None
     return answer.missing("unsupported", "the library has no %s" % names[0])
 
 
-def version(function, major, minor):
+def checked_version(function, major, minor):
     """A version or compute capability, unless it is garbage."""
     if 0 <= major < 1000 and 0 <= minor < 100:
         return "%d.%d" % (major, minor)
     return answer.missing("failed", "%s returned %d.%d, which no driver supports" % (function, major, minor))
 
 
-def size(value):
+def checked_size(value):
     return value if value < 1 << 50 else answer.missing("failed", "cuDeviceTotalMem returned %d bytes, which no GPU has" % value)
 
 
-def device(cuda, ordinal):
+def write_device(cuda, ordinal):
     import ctypes
 
     handle, major, minor, integrated = ctypes.c_int(), ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
     name, address = ctypes.create_string_buffer(256), ctypes.create_string_buffer(64)
     uuid, total = (ctypes.c_ubyte * 16)(), ctypes.c_size_t()
 
-    def asked(names, value, *arguments):
+    def value_of_call(names, value, *arguments):
         answer.mark(names[0].partition("_")[0], ordinal)
-        problem = call(cuda, names, *arguments)
+        problem = problem_of_call(cuda, names, *arguments)
         return problem or value()
 
-    def hexadecimal():
+    def uuid_text():
         digits = "".join("%02x" % byte for byte in uuid)
         return "GPU-" + "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
-    opened = asked(["cuDeviceGet"], lambda: None, ctypes.byref(handle), ordinal)
+    opened = value_of_call(["cuDeviceGet"], lambda: None, ctypes.byref(handle), ordinal)
     if opened:
         fields = ("name", "uuid", "address", "compute_capability", "memory_total", "integrated")
-        answer.say(dict(dict.fromkeys(fields, opened), type="cuda-device", ordinal=ordinal))
+        answer.write(dict(dict.fromkeys(fields, opened), type="cuda-device", ordinal=ordinal))
         return
     for field, names, value, arguments in (
-        ("name", ["cuDeviceGetName"], lambda: answer.readable(name.value), (name, 256, handle)),
-        ("uuid", ["cuDeviceGetUuid_v2", "cuDeviceGetUuid"], hexadecimal, (uuid, handle)),
-        ("address", ["cuDeviceGetPCIBusId"], lambda: answer.readable(address.value), (address, 64, handle)),
-        ("memory_total", ["cuDeviceTotalMem_v2"], lambda: size(total.value), (ctypes.byref(total), handle)),
+        ("name", ["cuDeviceGetName"], lambda: answer.printable_text(name.value), (name, 256, handle)),
+        ("uuid", ["cuDeviceGetUuid_v2", "cuDeviceGetUuid"], uuid_text, (uuid, handle)),
+        ("address", ["cuDeviceGetPCIBusId"], lambda: answer.printable_text(address.value), (address, 64, handle)),
+        ("memory_total", ["cuDeviceTotalMem_v2"], lambda: checked_size(total.value), (ctypes.byref(total), handle)),
         ("integrated", ["cuDeviceGetAttribute"], lambda: bool(integrated.value), (ctypes.byref(integrated), INTEGRATED, handle)),
     ):
-        answer.say({"type": "cuda-device", "ordinal": ordinal, field: asked(names, value, *arguments)})
-    capability = asked(["cuDeviceGetAttribute"], lambda: None, ctypes.byref(major), MAJOR, handle)
-    capability = capability or asked(["cuDeviceGetAttribute"], lambda: None, ctypes.byref(minor), MINOR, handle)
-    answer.say(
+        answer.write({"type": "cuda-device", "ordinal": ordinal, field: value_of_call(names, value, *arguments)})
+    capability = value_of_call(["cuDeviceGetAttribute"], lambda: None, ctypes.byref(major), MAJOR, handle)
+    capability = capability or value_of_call(["cuDeviceGetAttribute"], lambda: None, ctypes.byref(minor), MINOR, handle)
+    answer.write(
         {
             "type": "cuda-device",
             "ordinal": ordinal,
-            "compute_capability": capability or version("cuDeviceGetAttribute", major.value, minor.value),
+            "compute_capability": capability or checked_version("cuDeviceGetAttribute", major.value, minor.value),
         }
     )
 
@@ -81,38 +81,43 @@ def main():
         import os
 
         os.environ.pop("CUDA_VISIBLE_DEVICES", None)
-    cuda = library()
+    cuda = load_libcuda()
     if cuda is None:
         return
     import ctypes
 
     number = ctypes.c_int()
-    answer.say({"type": "libcuda", "library": answer.loaded_file(b"libcuda.so")})
+    answer.write({"type": "libcuda", "library": answer.loaded_file(b"libcuda.so")})
     answer.mark("cuDriverGetVersion")
-    problem = call(cuda, ["cuDriverGetVersion"], ctypes.byref(number))
-    answer.say(
-        {"type": "libcuda", "cuda_served": problem or version("cuDriverGetVersion", number.value // 1000, number.value % 1000 // 10)}
+    problem = problem_of_call(cuda, ["cuDriverGetVersion"], ctypes.byref(number))
+    answer.write(
+        {
+            "type": "libcuda",
+            "cuda_served": problem or checked_version("cuDriverGetVersion", number.value // 1000, number.value % 1000 // 10),
+        }
     )
     answer.mark("cuInit")
     function = getattr(cuda, "cuInit", None)
     if function is None:
-        answer.say({"type": "libcuda", "init": answer.missing("unsupported", "the library has no cuInit")})
+        answer.write({"type": "libcuda", "init": answer.missing("unsupported", "the library has no cuInit")})
         return
     code = function(0)
-    answer.say({"type": "libcuda", "init": status(cuda, code)})
+    answer.write({"type": "libcuda", "init": status_of_code(cuda, code)})
     if code:
-        answer.say({"type": "libcuda", "devices": failure(cuda, "cuInit", code)})
+        answer.write({"type": "libcuda", "devices": missing_of_code(cuda, "cuInit", code)})
         return
     answer.mark("cuDeviceGetCount")
-    problem = call(cuda, ["cuDeviceGetCount"], ctypes.byref(number)) or answer.absurd("cuDeviceGetCount", number.value)
+    problem = problem_of_call(cuda, ["cuDeviceGetCount"], ctypes.byref(number)) or answer.problem_with_count(
+        "cuDeviceGetCount", number.value
+    )
     if problem:
-        answer.say({"type": "libcuda", "devices": problem})
+        answer.write({"type": "libcuda", "devices": problem})
         return
-    answer.say({"type": "count", "count": number.value})
+    answer.write({"type": "count", "count": number.value})
     for ordinal in range(number.value):
-        device(cuda, ordinal)
+        write_device(cuda, ordinal)
 
 
 main()
-answer.say({"type": "done"})
-answer.leave()
+answer.write({"type": "done"})
+answer.exit_now()

@@ -37,8 +37,8 @@ def headers(base_prefix):
     name = "python%d.%d%s" % (sys.version_info[0], sys.version_info[1], getattr(sys, "abiflags", ""))
     path = os.path.join(base_prefix, "include", name, "Python.h")
     if os.path.isfile(path):
-        return {"type": "fact", "value": answer.readable(path), "where": "the interpreter's own folder"}
-    return answer.missing("absent", "there is no " + answer.readable(path))
+        return {"type": "fact", "value": answer.printable_text(path), "where": "the interpreter's own folder"}
+    return answer.missing("absent", "there is no " + answer.printable_text(path))
 
 
 def facts():
@@ -64,7 +64,7 @@ def facts():
         "headers": headers(base_prefix),
         "path": path,
     }
-    if any(answer.readable(entry) != entry for entry in path):  # escapes are for people; only the bytes find the folders
+    if any(answer.printable_text(entry) != entry for entry in path):  # escapes are for people; only the bytes find the folders
         said["path_hex"] = [in_hex(entry) for entry in path]
     return said
 
@@ -201,12 +201,12 @@ def inside():
         found = asked(ask)
         if found is not None:
             said[name] = found
-    if answer.readable(sys.executable or "") != sys.executable:
+    if answer.printable_text(sys.executable or "") != sys.executable:
         said["executable_hex"] = in_hex(sys.executable)
     return said
 
 
-answer.say(facts())
+answer.write(facts())
 answer.flush()
-answer.say(inside())
-answer.leave()
+answer.write(inside())
+answer.exit_now()
