@@ -32,4 +32,11 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def scope(self) -> ProbeScope:
         """What of them says what to look at."""
-        return ProbeScope(python=self.python, node=self.policy.node, root=self.root, cwd=self.cwd, identify=self.identify)
+        return ProbeScope(
+            python=self.python,
+            node=self.policy.node,
+            root=self.root,
+            cwd=self.cwd,
+            identify=self.identify,
+            cpu_builds=self.policy.allow_cpu,
+        )

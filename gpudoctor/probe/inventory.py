@@ -47,6 +47,8 @@ class ProbeScope(msgspec.Struct, frozen=True, kw_only=True):
     """The folder of the user's script."""
     identify: bool = False
     """Keep host and user names."""
+    cpu_builds: bool = False
+    """Also follow the imports of builds without CUDA, with which to train on the CPU."""
 
 
 class Inventory:

@@ -19,14 +19,14 @@ NOTHING_INSIDE = TargetFacts()
 NO_CUDA_FRAMEWORK = Missing(Cause.ABSENT, "no framework built with CUDA is installed")
 
 
-def xrayed_frameworks(frameworks: Iterable[Framework]) -> tuple[Framework, ...]:
-    """The frameworks that the X-ray knows and that use CUDA, or that do not state what they use."""
+def xrayed_frameworks(frameworks: Iterable[Framework], *, cpu_builds: bool = False) -> tuple[Framework, ...]:
+    """The frameworks that the X-ray knows and that use CUDA, or that do not state what they use; with `cpu_builds` those without CUDA too."""
     known = (
         framework
         for framework in frameworks
         if spec_of(framework.name).xrayed and (isinstance(framework.location, str) or framework.distribution)
     )
-    return tuple(framework for framework in known if framework.cuda_build is not False and framework.rocm_build is not True)
+    return tuple(framework for framework in known if (cpu_builds or framework.cuda_build is not False) and framework.rocm_build is not True)
 
 
 def xray_arguments(

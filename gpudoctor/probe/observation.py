@@ -123,7 +123,7 @@ def _target_packages(inventory: Inventory, python: Python, path: tuple[str, ...]
     python = msgspec.structs.replace(with_installers(python, path), shadowing=tuple(map(printable_text, own.shadowing.values())))
     inventory.started(variables_after_start(inventory.environ, own, inventory.target.executable, path))
     found = frameworks(path, installed.distributions, own)
-    xrayed = xrayed_frameworks(found)
+    xrayed = xrayed_frameworks(found, cpu_builds=inventory.scope.cpu_builds)
     root = inventory.scope.root
     if xrayed:
         limit = inventory.patience.libraries

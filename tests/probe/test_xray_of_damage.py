@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 
+from gpudoctor.check.model import CheckOptions
+from gpudoctor.check.run import examine_machine
+from gpudoctor.findings import Level, Policy, Verdict
 from gpudoctor.snapshot import Cause, Damage, DamageKind, Missing
 from tests.machines import packages
 from tests.machines.build import UNSET
@@ -121,6 +124,9 @@ def test_a_parent_folder_on_sys_path_changes_nothing(tmp_path: Path, above: str)
     assert taken(uses["libcudart.so.12"]).owner == "nvidia-cuda-runtime-cu12"
 
 
+CPU_BUILD = "torch==2.6.0+cpu --index-url https://download.pytorch.org/whl/cpu"
+
+
 class Machine:
     """One GPU, the program, and the program with a defect in its X-ray."""
 
@@ -196,6 +202,22 @@ def test_a_framework_without_its_compiled_files_is_broken(machine: Machine, copi
     code, report = machine.run("check", "--level", level, "--python", str(environment))
     assert (code, report["verdict"]) == (1, "broken")
     assert [one["name"] for one in report["findings"] if not one["because_of"]] == ["framework-files-damaged"]
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_the_import_of_a_build_without_cuda_is_followed_to_train_on_the_cpu(tmp_path: Path, lost: bool) -> None:
+    environment = packages.environment(tmp_path / "environment", (packages.torch("2.6.0+cpu", None),))
+    site = next(environment.glob("lib/python*/site-packages"))
+    plant(site, {"torch/__init__.py": "from torch._C import *\nimport torch._tensor\n", "torch/_tensor.py": ""})
+    library(site / "torch/_C.cpython-311-x86_64-linux-gnu.so")
+    (site / "torch-2.6.0.dist-info/RECORD").write_text("torch/__init__.py,sha256=0,44\ntorch/_tensor.py,sha256=0,0\n")
+    if lost:
+        (site / "torch/_tensor.py").unlink()
+    policy, root = Policy(level=Level.LOOK, allow_cpu=True), Tree().build(tmp_path / "root")
+    found = examine_machine(CheckOptions(policy=policy, python=str(environment), root=str(root))).diagnosis
+    assert found.verdict is (Verdict.BROKEN if lost else Verdict.READY)
+    commands = [fix.command for one in found.findings if one.name == "framework-files-damaged" for fix in one.fixes]
+    assert [command.partition("--no-deps ")[2] for command in commands] == [CPU_BUILD] * lost
 
 
 def test_a_parent_folder_on_pythonpath_does_not_hide_a_deleted_library(machine: Machine, copied: tuple[Path, Path]) -> None:

@@ -75,7 +75,7 @@ class FrameworkFiles(SubjectView):
     def broken_files(self) -> tuple[Damage, ...]:
         """Its own files, or those they link, that cannot be loaded; if there are none, ends the rule unless it was examined."""
         seen = self.xray
-        if not seen.broken and not require_known(seen.uses):
+        if not seen.broken and not require_known(seen.uses) and self.observed.cuda_build is not False:
             require_known(seen.code)  # files that could not be read are not known to be broken
         return seen.broken
 

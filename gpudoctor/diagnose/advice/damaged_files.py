@@ -5,8 +5,11 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Iterator
 
+import msgspec
+
 from gpudoctor.derive import FrameworkView, MachineView
 from gpudoctor.diagnose.advice.packages import reinstall_packages
+from gpudoctor.diagnose.advice.same_release import pin_and_index
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.findings import DOWNLOAD, ROOT, Fix, FixKind
 from gpudoctor.snapshot import Damage, DamageKind, Distribution, Missing
@@ -76,12 +79,25 @@ def _reinstall_damaged(found: list[Damage], framework: FrameworkView) -> Iterato
     debian = framework.debian_package
     if debian and packages:
         yield Fix(f"Reinstall {debian}", f"sudo apt-get install --reinstall {debian}", (DOWNLOAD,))
-    elif packages:
-        title = f"Reinstall {' and '.join(package.name for package in packages)}"
-        yield reinstall_packages(title, framework.machine.observed.python, *packages)
+    else:
+        yield from _reinstall_builds(packages, framework)
     foreign = next((damage for damage in found if damage.owner in _REINSTALL_FOREIGN), None)
     if foreign is not None:
         yield Fix(_REINSTALL_FOREIGN[foreign.owner].format(path=foreign.path), needs=(ROOT, DOWNLOAD))
+
+
+def _reinstall_builds(packages: Iterable[Distribution], framework: FrameworkView) -> Iterator[Fix]:
+    """Return fixes that reinstall packages, those of the default index in one command; the framework in the build that is installed."""
+    pin, index = pin_and_index(framework) or ("", "")
+    by_index: dict[str, list[Distribution]] = {}
+    for package in packages:
+        if index and package.name == framework.observed.distribution:
+            by_index[index] = [msgspec.structs.replace(package, version=pin.partition("==")[2])]
+        else:
+            by_index.setdefault("", []).append(package)
+    for source, installed in by_index.items():
+        title = f"Reinstall {' and '.join(package.name for package in installed)}"
+        yield reinstall_packages(title, framework.machine.observed.python, *installed, index=source)
 
 
 def _damaged_packages(found: Iterable[Damage], framework: FrameworkView) -> Iterator[Distribution]:

@@ -79,12 +79,12 @@ def install_command(
     return " && ".join((*steps, pip_command(python, "install", *words)))
 
 
-def reinstall_packages(title: str, python: Python | Missing, *installed: Distribution) -> Fix:
-    """Return the fix that reinstalls the same releases in their folder, without dependencies."""
+def reinstall_packages(title: str, python: Python | Missing, *installed: Distribution, index: str = "") -> Fix:
+    """Return the fix that reinstalls the same releases in their folder, without dependencies; `index` has them all."""
     folder = next((package.where for package in installed if _is_target_folder(package.where, python)), "")
     target = ("--target", folder, "--upgrade") if folder else ()
     pins = (f"{package.name}=={package.version}" for package in installed)
-    return install_fix(title, python, *pins, options=(*REINSTALL, *target))
+    return install_fix(title, python, *pins, options=(*REINSTALL, *target), index=index)
 
 
 def _is_target_folder(folder: str, python: Python | Missing) -> bool:

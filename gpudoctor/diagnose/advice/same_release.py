@@ -37,7 +37,7 @@ def _install_same_release(framework: FrameworkView, title: str, options: tuple[s
         return Fix(title, f"sudo apt-get install --reinstall {framework.debian_package}", (DOWNLOAD,), action=action)
     if installed_by_conda(framework.machine, framework.name):
         return Fix(title, _conda_command(framework, options), (DOWNLOAD,), action=action)
-    found = _pin_and_index(framework)
+    found = pin_and_index(framework)
     if found is None:
         return Fix(f"{title}, from where its build came.", needs=(DOWNLOAD,), action=action)
     pin, index = found
@@ -54,7 +54,7 @@ def _conda_command(framework: FrameworkView, options: tuple[str, ...]) -> str:
     return " ".join(("conda install", *prefix, *options, *pins))
 
 
-def _pin_and_index(framework: FrameworkView) -> tuple[str, str] | None:
+def pin_and_index(framework: FrameworkView) -> tuple[str, str] | None:
     """Return the pin of the installed build and the index that has it, "" for the default one; of a build that no index has, its release's.
 
     None for a pre-release, which no index keeps.

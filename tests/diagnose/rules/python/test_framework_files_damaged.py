@@ -50,6 +50,17 @@ def test_a_file_of_a_required_package_is_reinstalled_with_that_package(owner: st
     assert found.title.startswith("Files of a required package" if owner else "Files of the framework")
 
 
+def test_a_build_of_another_index_is_reinstalled_from_there() -> None:
+    """The default index has a build for another CUDA, whose libraries are not installed."""
+    broken = (Damage("/env/torch/x.py", DamageKind.EMPTY, "empty"), Damage("/env/numpy/x.py", DamageKind.EMPTY, "empty", owner="numpy"))
+    packages = Packages((Distribution("torch", "2.4.1+cu118", "/env"), Distribution("numpy", "2.1.3", "/env")))
+    seen = damaged(*broken)
+    changed = msgspec.structs.replace(seen, packages=packages, frameworks=(torch(version=Fact("2.4.1+cu118", "torch/version.py")),))
+    of_torch, of_numpy = only(changed, RULE).fixes
+    assert of_torch.command.endswith("--no-deps torch==2.4.1+cu118 --index-url https://download.pytorch.org/whl/cu118")
+    assert of_numpy.command.endswith("--no-deps numpy==2.1.3")
+
+
 @pytest.mark.parametrize(("path", "fix"), [("/other/3.12:/x", "unset PYTHONPATH"), ("", "python -m pip install --force-reinstall")])
 def test_a_file_for_another_python_is_left_or_replaced(path: str, fix: str) -> None:
     seen = damaged(Damage("/other/3.12/numpy/c.so", DamageKind.ANOTHER_PYTHON, "compiled for Python 3.12", owner="numpy"))
