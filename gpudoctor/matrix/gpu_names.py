@@ -54,7 +54,7 @@ def product_keys(product: GpuProduct) -> tuple[str, ...]:
 
 
 def products_by_key(products: Iterable[GpuProduct]) -> dict[str, GpuProduct]:
-    """The products by every normalised name; `consistency.problems` reports names shared by several."""
+    """The products by every normalised name; `consistency.table_contradictions` reports names shared by several."""
     return {key: product for product in products for key in product_keys(product)}
 
 

@@ -19,7 +19,7 @@ _TABLES_FOLDER = "compat"
 
 
 def shipment_archive() -> bytes:
-    """Return the zip file that `task.run` unpacks."""
+    """Return the zip file that `task.run_shipped` unpacks."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, path in _shipped_files():

@@ -52,7 +52,7 @@ class ProbeScope(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Inventory:
-    """One look at the machine and the target environment: `begin` starts the children, `observation.finished` assembles the snapshot.
+    """One look at the machine and the target environment: `begin` starts the children, `observation.finished_snapshot` assembles the snapshot.
 
     `chosen_target` is known after `begin`, `interpreter` at the end: the path that starts the target's own interpreter, or None if it does not
     work. `libcuda_interpreter` is the one that could query libcuda, possibly our own. All are as the file system has them.
