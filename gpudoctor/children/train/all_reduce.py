@@ -46,10 +46,10 @@ SMALL, LARGE, LARGE_ON_CPU = 4 << 10, 128 * MIB, 4 * MIB
 UNKNOWN_SHARE = 256 * MIB
 """Most bytes to use on a GPU with unknown free memory."""
 REPETITIONS = 3
-ARRAYS = 2 * (REPETITIONS + 2)
+ARRAYS_OF_ONE_SIZE = 2 * (REPETITIONS + 2)
 """Most arrays of one size on a device at a time: the inputs, the sums, and as much again for the framework."""
-CPUS = 2
-QUIET = {"NCCL_SOCKET_IFNAME": "lo", "GLOO_SOCKET_IFNAME": "lo", "NCCL_DEBUG": "WARN"}
+CPU_DEVICES = 2
+LOCAL_DEFAULTS = {"NCCL_SOCKET_IFNAME": "lo", "GLOO_SOCKET_IFNAME": "lo", "NCCL_DEBUG": "WARN"}
 """Defaults on one machine: nothing listens beyond it, and NCCL says why it fails."""
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
@@ -73,7 +73,7 @@ class AllReduce:
 
     def __init__(self, stages, ordinals):
         self.stages, self.engine, self.answers, self.ordinals = stages, stages.engine, stages.answers, ordinals
-        self.names = ["GPU:{}".format(ordinal) for ordinal in ordinals] or ["CPU:{}".format(number) for number in range(CPUS)]
+        self.names = ["GPU:{}".format(ordinal) for ordinal in ordinals] or ["CPU:{}".format(number) for number in range(CPU_DEVICES)]
 
     def run(self, rank):
         """Return the exit status. `rank` is this process's of several; None: the process that was started."""
@@ -81,11 +81,11 @@ class AllReduce:
         if rank is not None and rank.alone:
             self.names = ["rank {}".format(number) for number in range(rank.count)]
         else:
-            for name, value in QUIET.items():
+            for name, value in LOCAL_DEFAULTS.items():
                 os.environ.setdefault(name, value)
         try:
             if self.engine.ranked and rank is None:
-                self.lead()
+                self.lead_processes()
             else:
                 self.take_part(rank)
         except self.stages.protocol.StageError:
@@ -97,7 +97,7 @@ class AllReduce:
 
     def sizes(self):
         shares = [limit for limit, _ in self.engine.memory.values()] or [UNKNOWN_SHARE]
-        largest = min([LARGE] + [share // ARRAYS for share in shares]) if self.ordinals else LARGE_ON_CPU
+        largest = min([LARGE] + [share // ARRAYS_OF_ONE_SIZE for share in shares]) if self.ordinals else LARGE_ON_CPU
         return SMALL, max(SMALL, largest // MIB * MIB)
 
     def take_part(self, rank):
@@ -120,23 +120,23 @@ class AllReduce:
                 self.engine.join(rank.number, rank.count, logicals[0], rank.store)
             for size in self.sizes():
                 self.answers.mark("an all-reduce of {} bytes over {}".format(size, ", ".join(self.names)))
-                seconds, errors = self.sum(size, logicals, first)
+                seconds, errors = self.timed_sum(size, logicals, first)
                 if rank is None:
-                    self.tell(size, seconds, errors)
+                    self.write_sum(size, seconds, errors)
                 else:
                     self.answers.event("part", size=size, seconds=seconds, errors=errors)
             if rank is not None and rank.alone:
                 self.engine.leave()
 
-    def tell(self, size, seconds, errors):
+    def write_sum(self, size, seconds, errors):
         """`errors` has one entry per device."""
         count = len(self.names)
         rate = 2.0 * (count - 1) / count * size / seconds
         wrong = [name for name in self.names if errors[name] != 0]
-        facts = {"error": worst(errors.values()), "wrong": wrong, "seconds": seconds, "bus_bytes_per_second": rate}
+        facts = {"error": largest_error(errors.values()), "wrong": wrong, "seconds": seconds, "bus_bytes_per_second": rate}
         self.answers.event("sum", size=size, repetitions=REPETITIONS, **facts)
 
-    def sum(self, size, logicals, first):
+    def timed_sum(self, size, logicals, first):
         """Seconds of one all-reduce, and the largest error of each of our devices."""
         np, engine = self.stages.np, self.engine
         numerators = np.random.RandomState(7).randint(-32, 32, size // 4, np.int8) * np.int8(2) + np.int8(1)
@@ -144,19 +144,19 @@ class AllReduce:
         arrays = [part * np.float32(first + number + 1) for number in range(len(logicals))]
         adders = engine.adders(logicals, arrays, REPETITIONS + 1)
         sums = [adders[0]()]
-        wait(engine, sums[0])
+        wait_for_all(engine, sums[0])
         began = time.monotonic()
         sums += [start() for start in adders[1:]]
         for total in sums:
-            wait(engine, total)
+            wait_for_all(engine, total)
         seconds = (time.monotonic() - began) / REPETITIONS
         expected = part * np.float32(len(self.names) * (len(self.names) + 1) // 2)
         errors = {}
         for name, theirs in zip(self.names[first:], zip(*sums)):
-            errors[name] = worst(float(np.abs(np.asarray(engine.download(fix, False)) - expected).max()) for fix in theirs)
+            errors[name] = largest_error(float(np.abs(np.asarray(engine.download(fix, False)) - expected).max()) for fix in theirs)
         return seconds, errors
 
-    def lead(self):
+    def lead_processes(self):
         """Start a process for each device and combine their answers."""
         parts = Parts(self.names, self.answers)
         with tempfile.TemporaryDirectory(prefix="gpudoctor-") as folder:
@@ -165,14 +165,14 @@ class AllReduce:
                     for number in range(len(self.names)):
                         rank = "{}/{}/{}/{}".format(number, len(self.names), os.getpid(), os.path.join(folder, "store"))
                         parts.start(["--rank", rank])
-                    parts.heard("begin", "all-reduce")
+                    parts.answers_of_all("begin", "all-reduce")
                 with self.answers.stage("all-reduce"):
                     for size in self.sizes():
-                        told = parts.heard("part", size)
+                        told = parts.answers_of_all("part", size)
                         errors = {name: error for part in told.values() for name, error in part["errors"].items()}
-                        self.tell(size, max(part["seconds"] for part in told.values()), errors)
+                        self.write_sum(size, max(part["seconds"] for part in told.values()), errors)
             finally:
-                parts.end()
+                parts.kill_all()
 
 
 class Parts:
@@ -182,7 +182,7 @@ class Parts:
         self.names, self.answers = names, answers
         self.processes = []
         self.lines = queue.Queue()
-        self.told = {}
+        self.answers_by_event = {}
 
     def start(self, more):
         """Start this program again; it dies with us and answers through its own pipe."""
@@ -190,45 +190,45 @@ class Parts:
         command = [sys.executable, *sys.argv, "--answer-fd", str(writing), *more]
         self.processes.append(subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=(writing,)))
         os.close(writing)
-        threading.Thread(target=self.listen, args=(number, reading), daemon=True).start()
+        threading.Thread(target=self.read_answers, args=(number, reading), daemon=True).start()
 
-    def listen(self, number, descriptor):
+    def read_answers(self, number, descriptor):
         with os.fdopen(descriptor, encoding="ascii") as lines:
             for line in lines:
                 self.lines.put((number, line.rstrip("\n")))
         self.lines.put((number, ""))
 
-    def heard(self, event, about):
+    def answers_of_all(self, event, about):
         """{number: answer} once every process has sent this event; raises if one failed or ended early."""
-        while len(self.told.get((event, about), ())) < len(self.processes):
+        while len(self.answers_by_event.get((event, about), ())) < len(self.processes):
             number, line = self.lines.get()
             name = self.names[number]
             if line.startswith("@"):
                 self.answers.mark("{}: {}".format(name, line[1:]))
                 continue
-            told = json.loads(line) if line else {"event": "failed", "stage": "its process", "error": self.death(number)}
+            told = json.loads(line) if line else {"event": "failed", "stage": "its process", "error": self.cause_of_end(number)}
             if told["event"] == "failed":
                 raise RuntimeError("{}, {}: {}".format(name, told["stage"], told["error"]))
-            self.told.setdefault((told["event"], told.get("stage") or told.get("size")), {})[number] = told
-        return self.told[event, about]
+            self.answers_by_event.setdefault((told["event"], told.get("stage") or told.get("size")), {})[number] = told
+        return self.answers_by_event[event, about]
 
-    def death(self, number):
+    def cause_of_end(self, number):
         status = self.processes[number].wait()
         return "was killed by signal {}".format(-status) if status < 0 else "ended with status {}".format(status)
 
-    def end(self):
+    def kill_all(self):
         for process in self.processes:
             process.kill()
         for process in self.processes:
             process.wait()
 
 
-def wait(engine, results):
+def wait_for_all(engine, results):
     for result in results:
         engine.wait(result)
 
 
-def worst(errors):
+def largest_error(errors):
     """The largest; NaN above all."""
     errors = [float(error) for error in errors]
     return next(filter(math.isnan, errors), max(errors))

@@ -7,9 +7,9 @@ allocates for the compiled loss. The compiler is the CPU's.
 
 import math
 
-NO_VALUES = ("ConcretizationTypeError", "TracerArrayConversionError", "TracerIntegerConversionError", "NonConcreteBooleanIndexError")
+VALUE_ERRORS = ("ConcretizationTypeError", "TracerArrayConversionError", "TracerIntegerConversionError", "NonConcreteBooleanIndexError")
 """The errors for values of arrays that are only traced."""
-NEEDED = "has a loss that depends on values of arrays, so jax.jit cannot compile it: use jnp.where, jax.lax.cond or a fixed size"
+REFUSAL = "has a loss that depends on values of arrays, so jax.jit cannot compile it: use jnp.where, jax.lax.cond or a fixed size"
 
 
 class Engine:
@@ -19,7 +19,7 @@ class Engine:
         import jax
 
         self._jax, self._options, self._refused = jax, options, refused
-        self._unknown = tuple(getattr(jax.errors, name) for name in NO_VALUES)
+        self._unknown = tuple(getattr(jax.errors, name) for name in VALUE_ERRORS)
 
     def around(self, build):
         kept = []
@@ -42,30 +42,33 @@ class Engine:
 
     def count(self, made, batches):
         jax, (loss, params, example) = self._jax, made
-        weights = jax.tree_util.tree_map(lambda parameter: self._like(parameter, parameter.shape), params)
+        weights = jax.tree_util.tree_map(lambda parameter: self._shape_in_precision(parameter, parameter.shape), params)
         leaves, tree = jax.tree_util.tree_flatten(example)
         if not leaves or not leaves[0].ndim:
             raise self._refused("returned a batch without a batch dimension")
         before = leaves[0].shape[0]
         for batch in batches:
-            sized = [self._like(leaf, (batch, *leaf.shape[1:]) if leaf.ndim and leaf.shape[0] == before else leaf.shape) for leaf in leaves]
+            sized = [
+                self._shape_in_precision(leaf, (batch, *leaf.shape[1:]) if leaf.ndim and leaf.shape[0] == before else leaf.shape)
+                for leaf in leaves
+            ]
             try:
-                yield batch, self.counts(loss, weights, jax.tree_util.tree_unflatten(tree, sized))
+                yield batch, self.counts_of_step(loss, weights, jax.tree_util.tree_unflatten(tree, sized))
             except self._unknown as error:
-                raise self._refused(NEEDED) from error
+                raise self._refused(REFUSAL) from error
 
-    def counts(self, loss, params, batch):
+    def counts_of_step(self, loss, params, batch):
         """The counts for params and batch as shapes."""
         jax = self._jax
         leaves, inputs = jax.tree_util.tree_leaves(params), jax.tree_util.tree_leaves(batch)
-        count, gradients, convolutions = sum(leaf.size for leaf in leaves), sum(map(size, leaves)), {}
+        count, gradients, convolutions = sum(leaf.size for leaf in leaves), sum(map(byte_count, leaves)), {}
         run = loss if self._options.infer else jax.value_and_grad(loss)
         memory = jax.jit(run).lower(params, batch).compile().memory_analysis()
         made = memory.temp_size_in_bytes + memory.output_size_in_bytes if memory else None
         if self._options.infer:
-            own = {"kept": 0, "peak": 0, "alive": made if made is None else made + sum(map(size, inputs))}
+            own = {"kept": 0, "peak": 0, "alive": made if made is None else made + sum(map(byte_count, inputs))}
         else:
-            own = {"kept": self._saved(loss, params, batch), "peak": made if made is None else max(0, made - gradients)}
+            own = {"kept": self._residual_bytes(loss, params, batch), "peak": made if made is None else max(0, made - gradients)}
         return {
             "framework": jax.__name__,
             "version": jax.__version__,
@@ -73,18 +76,18 @@ class Engine:
             "parameters": count,
             "trainable": count,
             "buffer_bytes": 0,
-            "input_bytes": sum(map(size, inputs)),
-            "forward_flops": flops(jax.make_jaxpr(loss)(params, batch).jaxpr, convolutions),
-            "flops": flops(jax.make_jaxpr(run)(params, batch).jaxpr, convolutions),
+            "input_bytes": sum(map(byte_count, inputs)),
+            "forward_flops": flops_of_jaxpr(jax.make_jaxpr(loss)(params, batch).jaxpr, convolutions),
+            "flops": flops_of_jaxpr(jax.make_jaxpr(run)(params, batch).jaxpr, convolutions),
             **own,
         }
 
-    def _like(self, one, shape):
+    def _shape_in_precision(self, one, shape):
         dtype = {"bf16": "bfloat16", "fp16": "float16"}.get(self._options.precision)
         floating = self._jax.numpy.issubdtype(one.dtype, self._jax.numpy.floating)
         return self._jax.ShapeDtypeStruct(shape, dtype if dtype and floating else one.dtype)
 
-    def _saved(self, loss, params, batch):
+    def _residual_bytes(self, loss, params, batch):
         """Bytes of residuals, each once. Those that are params are told by identity; constants are no tracers."""
         jax = self._jax
 
@@ -94,15 +97,15 @@ class Engine:
             traced = [leaf for leaf in jax.tree_util.tree_leaves(backward) if isinstance(leaf, jax.core.Tracer)]
             return list({id(one): one for one in traced if id(one) not in known}.values())
 
-        return sum(map(size, jax.eval_shape(residuals, params, batch)))
+        return sum(map(byte_count, jax.eval_shape(residuals, params, batch)))
 
 
-def size(shape):
+def byte_count(shape):
     """Bytes of an array of that shape and type."""
     return shape.size * shape.dtype.itemsize
 
 
-def flops(jaxpr, convolutions):
+def flops_of_jaxpr(jaxpr, convolutions):
     """Two for each multiply-add of matmul and convolution that an output depends on; a loop whose end is not known runs once.
 
     `convolutions` are the forward ones by the sizes of their arrays, in any order: each gradient of one has the same sizes and costs the same,
@@ -116,17 +119,17 @@ def flops(jaxpr, convolutions):
         name, parameters = equation.primitive.name, equation.params
         *shapes, made = [getattr(one.aval, "shape", ()) for one in (*equation.invars, equation.outvars[0])]
         if name in ("dot_general", "ragged_dot_general"):
-            total += 2 * math.prod(shapes[0]) * math.prod(made_of(shapes[1], parameters))
+            total += 2 * math.prod(shapes[0]) * math.prod(output_sides(shapes[1], parameters))
         elif name == "conv_general_dilated":
             own = 2 * math.prod(made) * math.prod(shapes[1]) // shapes[1][parameters["dimension_numbers"].rhs_spec[0]]
             total += convolutions.setdefault(tuple(sorted(map(math.prod, (*shapes, made)))), own)
         else:
-            parts = [flops(part, convolutions) for part in inner(parameters)]
+            parts = [flops_of_jaxpr(part, convolutions) for part in inner_jaxprs(parameters)]
             total += (max if name == "cond" else sum)(parts or [0]) * parameters.get("length", 1)
     return total
 
 
-def made_of(second, parameters):
+def output_sides(second, parameters):
     """The sides of a matmul's second array that are neither summed nor shared with the first, nor count groups of rows."""
     ragged = parameters.get("ragged_dot_dimension_numbers")
     (_, summed), (_, shared) = ragged.dot_dimension_numbers if ragged else parameters["dimension_numbers"]
@@ -134,7 +137,7 @@ def made_of(second, parameters):
     return [side for place, side in enumerate(second) if place not in (*summed, *shared, *groups)]
 
 
-def inner(parameters):
+def inner_jaxprs(parameters):
     """The jaxprs among an equation's parameters: of functions, loops and branches."""
     for value in parameters.values():
         for one in value if isinstance(value, (tuple, list)) else (value,):

@@ -6,9 +6,9 @@ JAX: see jax_fit.py.
 
 import functools
 
-ALIASES = ("Reshape", "Squeeze", "ExpandDims", "Identity", "StopGradient", "PreventGradient", "CheckNumerics")
+ALIASING_OPERATIONS = ("Reshape", "Squeeze", "ExpandDims", "Identity", "StopGradient", "PreventGradient", "CheckNumerics")
 """Operations whose result shares the memory of their first input."""
-HIDING = ("While", "StatelessWhile", "If", "StatelessIf", "Case", "StatelessCase")
+HIDING_OPERATIONS = ("While", "StatelessWhile", "If", "StatelessIf", "Case", "StatelessCase")
 """Operations that compute what their graph does not show."""
 
 
@@ -48,9 +48,9 @@ class Engine:
                 "version": "{} ({})".format(self._keras.__version__, backend),
                 "sample": ", ".join("{} {}".format(one.dtype, "x".join(map(str, one.shape[1:]))).strip() for one in flat),
                 "parameters": made.count_params(),
-                "trainable": sum(elements(variable.shape) for variable in made.trainable_variables),
-                "buffer_bytes": sum(memory(variable) for variable in made.variables if id(variable) not in weights),
-                "input_bytes": sum(map(memory, flat)),
+                "trainable": sum(element_count(variable.shape) for variable in made.trainable_variables),
+                "buffer_bytes": sum(byte_count(variable) for variable in made.variables if id(variable) not in weights),
+                "input_bytes": sum(map(byte_count, flat)),
             }
             yield batch, dict(facts, **count(made, inputs))
 
@@ -94,7 +94,7 @@ class Engine:
             for part in (model.trainable_variables, model.non_trainable_variables, inputs)
         )
         engine = self._neighbour(jax.__name__ + "_fit").Engine(self._options, self._refused, self._neighbour)
-        counts = engine.counts(lambda params, given: self._loss(model, params, *given), trained, (fixed, batch))
+        counts = engine.counts_of_step(lambda params, given: self._loss(model, params, *given), trained, (fixed, batch))
         return {key: counts[key] for key in ("kept", "peak", "forward_flops", "flops")}
 
     def _tensorflow(self, model, inputs):
@@ -110,25 +110,29 @@ class Engine:
             loss = self._loss(model, trained, fixed, self._keras.tree.map_structure(functools.partial(placeholder, tf), inputs))
             start = placeholder(tf, loss)
             gradients = [gradient for gradient in tf.gradients(loss, trained, start) if gradient is not None]
-        own, forward = {one.op for one in (*trained, *fixed)}, needed([loss.op])
-        varying = following(
+        own, forward = {one.op for one in (*trained, *fixed)}, with_all_read([loss.op])
+        varying = with_all_after(
             [operation for operation in graph.get_operations() if operation.type == "Placeholder" or operation.op_def.is_stateful], graph
         )
-        run = forward | needed(getattr(gradient, "values", gradient).op for gradient in gradients)  # of an embedding, values by index
-        backward = following([start.op], graph) & run
-        hidden = sorted({one.type for one in backward}.intersection(HIDING))
+        run = forward | with_all_read(
+            getattr(gradient, "values", gradient).op for gradient in gradients
+        )  # of an embedding, values by index
+        backward = with_all_after([start.op], graph) & run
+        hidden = sorted({one.type for one in backward}.intersection(HIDING_OPERATIONS))
         if hidden:
             told = "trains through {} of TensorFlow, whose steps its graph does not show: unroll it, or set KERAS_BACKEND to jax"
             raise self._refused(told.format(hidden[0]))
         scaled = {product for one in backward for product in scaled_products(one, run) if product.inputs[1].op not in backward}
         read = [tensor for one in backward for tensor in (one.inputs[:1] if one in scaled else one.inputs) if tensor.op not in backward]
         kept = {
-            one.ref(): one for one in map(source, read) if one.shape.is_fully_defined() and uncast(one.op) not in own and one.op in varying
+            one.ref(): one
+            for one in map(memory_owner, read)
+            if one.shape.is_fully_defined() and before_cast(one.op) not in own and one.op in varying
         }
         return {
             "forward_flops": sum(map(operation_flops, forward)),
             "flops": sum(map(operation_flops, run)),
-            "kept": sum(map(memory, (*kept.values(), *(one.inputs[1] for one in scaled)))),
+            "kept": sum(map(byte_count, (*kept.values(), *(one.inputs[1] for one in scaled)))),
             "peak": None,
         }
 
@@ -144,7 +148,7 @@ def without_value(make):
     return made
 
 
-def needed(operations):
+def with_all_read(operations):
     """Operations and all that they read, directly or not: others are in the graph, but never run."""
     found, left = set(), list(operations)
     while left:
@@ -155,7 +159,7 @@ def needed(operations):
     return found
 
 
-def following(starts, graph):
+def with_all_after(starts, graph):
     """Operations and all that cannot run before one of them."""
     found = set(starts)
     for operation in graph.get_operations():  # each after what it reads
@@ -164,7 +168,7 @@ def following(starts, graph):
     return found
 
 
-def uncast(operation):
+def before_cast(operation):
     """What made the value, in whichever type."""
     return operation.inputs[0].op if operation.type == "Cast" else operation
 
@@ -175,7 +179,7 @@ def scaled_products(operation, run):
     https://github.com/tensorflow/tensorflow/blob/master/tensorflow/core/grappler/optimizers/constant_folding.cc (ConstantPushDown)
     """
     parts = [tensor.op for tensor in operation.inputs] if operation.type == "Mul" else []
-    if any(uncast(part).type == "Const" for part in parts):
+    if any(before_cast(part).type == "Const" for part in parts):
         return [part for part in parts if part.type == "Mul" and run.intersection(part.outputs[0].consumers()) == {operation}]
     return []
 
@@ -185,18 +189,18 @@ def placeholder(tf, like):
     return tf.compat.v1.placeholder(like.dtype, like.shape)
 
 
-def source(tensor):
+def memory_owner(tensor):
     """The tensor whose memory this one shares."""
-    same = unchanged(tensor.op)
-    return source(same[0]) if same else tensor
+    same = passed_on_inputs(tensor.op)
+    return memory_owner(same[0]) if same else tensor
 
 
-def unchanged(operation):
+def passed_on_inputs(operation):
     """The input that an operation returns as it is, in a list that is empty if it has none. The optimizer of graphs drops products with 1."""
     from tensorflow import get_static_value
 
     if operation.type != "Mul":
-        return operation.inputs[:1] if operation.type in ALIASES else []
+        return operation.inputs[:1] if operation.type in ALIASING_OPERATIONS else []
     return [
         tensor
         for tensor, other in zip(operation.inputs, operation.inputs[::-1])
@@ -204,17 +208,17 @@ def unchanged(operation):
     ]
 
 
-def elements(shape):
+def element_count(shape):
     """How many values that shape has."""
     return functools.reduce(int.__mul__, map(int, shape), 1)
 
 
-def memory(one):
+def byte_count(one):
     """Bytes of a tensor or variable."""
     import ml_dtypes  # noqa: F401 -- which makes bfloat16 known to NumPy
     import numpy as np
 
-    return elements(one.shape) * np.dtype(getattr(one.dtype, "name", one.dtype)).itemsize
+    return element_count(one.shape) * np.dtype(getattr(one.dtype, "name", one.dtype)).itemsize
 
 
 def operation_flops(operation):
@@ -223,12 +227,12 @@ def operation_flops(operation):
     if kind == "Einsum":
         terms = operation.get_attr("equation").decode().partition("->")[0].split(",")
         sizes = {label: int(side) for term, shape in zip(terms, shapes) for label, side in zip(term, shape)}
-        return 2 * elements(sizes.values())
+        return 2 * element_count(sizes.values())
     if "MatMul" in kind:
         turned = any(operation.get_attr(name) for name in ("transpose_a", "adj_x") if name in operation.node_def.attr)
-        return 2 * elements(operation.outputs[0].shape) * int(shapes[0][-2 if turned else -1])
+        return 2 * element_count(operation.outputs[0].shape) * int(shapes[0][-2 if turned else -1])
     if not kind.startswith(("Conv", "DepthwiseConv")):
         return 0
     made = operation.outputs[0].shape
     weights, output = {"Input": (shapes[1], shapes[-1]), "Filter": (made, shapes[-1])}.get(kind.partition("Backprop")[2], (shapes[1], made))
-    return 2 * elements(output) * elements(weights[:-2]) * (1 if kind.startswith("Depthwise") else int(weights[-2]))
+    return 2 * element_count(output) * element_count(weights[:-2]) * (1 if kind.startswith("Depthwise") else int(weights[-2]))

@@ -5,12 +5,12 @@ import sys
 import weakref
 
 
-def watching(own, storage, tensors):
+def mode_of_living_storages(own, storage, tensors):
     """A mode that counts the bytes of storages that operations make, but for those of `own`, until they are freed."""
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_flatten
 
-    held = {}
+    alive = {}
 
     class Alive(TorchDispatchMode):
         supports_higher_order_operators, now, most = True, 0, 0
@@ -23,19 +23,19 @@ def watching(own, storage, tensors):
 
         def note(self, tensor):
             key = storage(tensor)
-            if key not in own and key not in held:
-                held[key] = tensor.untyped_storage().nbytes()
-                self.now += held[key]
+            if key not in own and key not in alive:
+                alive[key] = tensor.untyped_storage().nbytes()
+                self.now += alive[key]
                 self.most = max(self.most, self.now)
-                weakref.finalize(tensor.untyped_storage(), self.freed, key).atexit = False
+                weakref.finalize(tensor.untyped_storage(), self.forget, key).atexit = False
 
-        def freed(self, key):
-            self.now -= held.pop(key)
+        def forget(self, key):
+            self.now -= alive.pop(key)
 
     return Alive()
 
 
-def generating(module):
+def arguments_to_generate(module):
     """Have a model of transformers that generates text keep keys and values, and return what else its forward pass is given then."""
     hub = sys.modules.get("transformers")
     if not (hub and isinstance(module, hub.PreTrainedModel) and module.can_generate()):

@@ -3,12 +3,12 @@
 import math
 
 
-def elements(module):
+def parameter_count(module):
     """The number of a module's parameters."""
     return sum(parameter.numel() for parameter in module.parameters())
 
 
-def checkpoint(torch, module, *, in_sequence=False):
+def checkpoint_blocks(torch, module, *, in_sequence=False):
     """Have the blocks of sequences recomputed in backward, and segments of plain sequences of layers; returns them.
 
     An element that holds most of its sequence and has a sequence of blocks itself is no block, such as the inner levels of a U-Net.
@@ -20,8 +20,8 @@ def checkpoint(torch, module, *, in_sequence=False):
         plain = type(child) in sequences or not in_sequence  # a class of the user's own in a sequence is a block
         levels = any(isinstance(one, sequences) and has_blocks(one) for one in child.modules() if one is not child)
         if plain and isinstance(child, sequences) and has_blocks(child):
-            found += checkpoint(torch, child, in_sequence=len(child) > 1)
-        elif in_sequence and list(child.children()) and not (levels and 2 * elements(child) > elements(module)):
+            found += checkpoint_blocks(torch, child, in_sequence=len(child) > 1)
+        elif in_sequence and list(child.children()) and not (levels and 2 * parameter_count(child) > parameter_count(module)):
             setattr(module, name, checkpoint_wrapper(child, preserve_rng_state=False))
             found.append(child)
         elif isinstance(child, torch.nn.Sequential) and len(child) > 1:
@@ -29,7 +29,7 @@ def checkpoint(torch, module, *, in_sequence=False):
             setattr(module, name, torch.nn.Sequential(*(checkpoint_wrapper(part, preserve_rng_state=False) for part in parts)))
             found += parts
         else:
-            found += checkpoint(torch, child)
+            found += checkpoint_blocks(torch, child)
     return found
 
 

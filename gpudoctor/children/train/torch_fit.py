@@ -9,7 +9,7 @@ import collections
 import contextlib
 import sys
 
-LARGE = 8192
+LARGE_BATCH = 8192
 """The least batch that is traced: small ones are on the line through this one and a larger one."""
 
 
@@ -30,9 +30,13 @@ class Engine:
             raise refused("needs a PyTorch with FakeTensorMode and FLOP formulas; this is {}".format(torch.__version__)) from None
         about, flops, self._as_on_gpus = neighbour("torch_values"), neighbour("torch_flops"), neighbour("torch_gpu").layers_as_on_gpus
         self._blocks, self._alive = neighbour("torch_blocks"), neighbour("torch_alive")
-        self._formulas, self._grouped, self._moved = flops.formulas(torch.ops.aten, flop_registry), flops.grouped, flops.moved
+        self._formulas, self._grouped, self._moved = (
+            flops.flop_formulas(torch.ops.aten, flop_registry),
+            flops.result_of_grouped_matmul,
+            flops.moved_bytes,
+        )
         self._recurrent = about.RECURRENT
-        self._values, self._unknown, self._needed = about.Values(torch), about.errors(), about.NEEDED
+        self._values, self._unknown, self._needed = about.Values(torch), about.value_errors(), about.REFUSAL
 
     def around(self, build):
         hub = sys.modules.get("transformers")
@@ -74,39 +78,39 @@ class Engine:
             for part in module.modules():  # transformers' cache of keys and values, to which recomputed blocks would add theirs again
                 if hasattr(getattr(part, "config", None), "use_cache"):
                     part.config.use_cache = False
-            blocks = self._blocks.checkpoint(self._torch, holder)
+            blocks = self._blocks.checkpoint_blocks(self._torch, holder)
             again = list(self._steps(holder[0], example, batches))
-        elements = self._blocks.elements
-        inside = elements(self._torch.nn.ModuleList(blocks))  # each shared parameter once
-        facts["sample"], facts["largest_block"] = described(inputs[0]), max(map(elements, blocks), default=0)
+        parameter_count = self._blocks.parameter_count
+        inside = parameter_count(self._torch.nn.ModuleList(blocks))  # each shared parameter once
+        facts["sample"], facts["largest_block"] = sample_text(inputs[0]), max(map(parameter_count, blocks), default=0)
         facts["outside"] = max(0, facts["parameters"] - inside)
         for batch, arguments, step, recomputing in zip(batches, inputs, whole, again):
-            yield batch, dict(self._told(facts, arguments), again=recomputing, **step)
+            yield batch, dict(self._with_inputs(facts, arguments), again=recomputing, **step)
 
-    def _told(self, facts, arguments):
+    def _with_inputs(self, facts, arguments):
         """Facts with those of the inputs, and where values were assumed."""
-        return dict(facts, input_bytes=sum(map(memory, tensors(*arguments))), assumed=list(self._values.places))
+        return dict(facts, input_bytes=sum(map(byte_count, tensors_of(*arguments))), assumed=list(self._values.places))
 
     def _passes(self, module, example, batches, facts):
         """The counts of a forward pass without gradients for each batch."""
-        named = self._alive.generating(module)
+        named = self._alive.arguments_to_generate(module)
         inputs = []
         for batch in batches:
             positional, others = self._inputs(example, batch, self._dtype)
             inputs.append((positional, {**{name: other for name, other in others.items() if not named or name != "labels"}, **named}))
-        facts["sample"] = described(inputs[0])
-        for batch, arguments, (counts,) in zip(batches, inputs, self._heavier(self._pass, module, inputs, "alive")):
-            yield batch, dict(self._told(facts, arguments), **counts)
+        facts["sample"] = sample_text(inputs[0])
+        for batch, arguments, (counts,) in zip(batches, inputs, self._heavier_steps(self._pass, module, inputs, "alive")):
+            yield batch, dict(self._with_inputs(facts, arguments), **counts)
 
     def _pass(self, module, positional, named):
         """FLOPs of a forward pass, and the most bytes that it makes alive beside keys and values."""
-        own = {storage(parameter) for parameter in (*module.parameters(), *module.buffers())}
-        with self._torch.no_grad(), self._watch({}) as watch, self._alive.watching(own, storage, tensors) as alive:
-            for tensor in tensors(positional, named):
+        own = {storage_key(parameter) for parameter in (*module.parameters(), *module.buffers())}
+        with self._torch.no_grad(), self._watch({}) as watch, self._alive.mode_of_living_storages(own, storage_key, tensors_of) as alive:
+            for tensor in tensors_of(positional, named):
                 alive.note(tensor)
             output = module(*positional, **named)
         kept = self._alive.keys_and_values(output)
-        cache = sum({storage(one): one.untyped_storage().nbytes() for one in kept}.values())
+        cache = sum({storage_key(one): one.untyped_storage().nbytes() for one in kept}.values())
         counts = {"forward_flops": watch.flops, "flops": watch.flops, "moved": watch.moved, "kept": 0, "peak": 0}
         return (dict(counts, alive=alive.most - cache, cache=cache),)
 
@@ -115,8 +119,8 @@ class Engine:
 
         What does not grow with the batch at that peak are gradients and autocast's copies of weights, which are counted elsewhere.
         """
-        sizes = [batch * max(1, LARGE // batches[0]) for batch in batches]
-        (first, top, moments), (last, last_top, _) = self._heavier(
+        sizes = [batch * max(1, LARGE_BATCH // batches[0]) for batch in batches]
+        (first, top, moments_of_backward), (last, last_top, _) = self._heavier_steps(
             self._step, module, [self._inputs(example, size) for size in sizes], "kept"
         )
 
@@ -126,9 +130,9 @@ class Engine:
         for batch in batches:
             step = {key: at(batch, first[key], last[key]) for key in first}
             peak = None if None in (top, last_top) else step["kept"] + (last_top - top) * batch // (sizes[1] - sizes[0])
-            yield dict(step, peak=peak, moments=moments)
+            yield dict(step, peak=peak, moments=moments_of_backward)
 
-    def _heavier(self, step, module, inputs, measure):
+    def _heavier_steps(self, step, module, inputs, measure):
         """The steps for inputs, in that order. Where conditions on values decide: if they hold and if they do not, what has more of this measure."""
         runs, values, failed = [], self._values, None
         for hold in (True, False):
@@ -160,9 +164,9 @@ class Engine:
         return {
             "framework": self._torch.__name__,
             "version": str(self._torch.__version__),
-            "parameters": self._blocks.elements(module),
+            "parameters": self._blocks.parameter_count(module),
             "trainable": sum(parameter.numel() for parameter in parameters if parameter.requires_grad),
-            "buffer_bytes": sum(map(memory, module.buffers())),
+            "buffer_bytes": sum(map(byte_count, module.buffers())),
             "projections": [[*reversed(parameter.shape), id(parameter) in adapted] for parameter in parameters if parameter.dim() == 2],
         }
 
@@ -177,7 +181,7 @@ class Engine:
             raise self._refused("returned a module alone: give --image HxW or --seq L, or return (module, inputs)")
         named = dict(example) if hasattr(example, "keys") else {}
         positional = () if named else tuple(example) if isinstance(example, (tuple, list)) else (example,)
-        with_batch = [tensor for tensor in tensors(positional, named) if tensor.dim()]
+        with_batch = [tensor for tensor in tensors_of(positional, named) if tensor.dim()]
         if not with_batch:
             raise self._refused("returned inputs without a tensor that has a batch dimension")
         before = with_batch[0].shape[0]
@@ -199,7 +203,7 @@ class Engine:
             if not parts:
                 raise self._refused("returned a model whose output is a {}, not a tensor".format(type(output).__name__))
             output = parts[0]
-        tokens = not all(tensor.is_floating_point() for tensor in tensors(positional, named))
+        tokens = not all(tensor.is_floating_point() for tensor in tensors_of(positional, named))
         if output.dim() == 2 or (output.dim() > 2 and tokens):
             flat = output.flatten(0, -2).float()
             return returned, torch.nn.functional.cross_entropy(flat, torch.zeros(len(flat), dtype=torch.long))
@@ -217,7 +221,7 @@ class Engine:
                 if not parameter.requires_grad:  # the tracker hooks every parameter, and PyTorch refuses for these
                     parameter.register_hook = parameter.register_post_accumulate_grad_hook = self._no_hook
             tracker._track_module_params_and_buffers(module)  # noqa: SLF001 -- the first of those hooks does, and hooks gradients
-            tracker.track_external(*tensors(positional, named))
+            tracker.track_external(*tensors_of(positional, named))
             counts, points = self._traced(module, positional, named, tracker)
             (peak,) = tracker.get_tracker_snapshot("peak").values()
             sizes = {str(getattr(kind, "value", kind)): size for kind, size in peak.items()}
@@ -229,14 +233,14 @@ class Engine:
     def _traced(self, module, positional, named, tracker):
         """FLOPs and what is saved for backward, and the moments of backward."""
         kept, events = {}, []
-        own = {storage(one): one for one in (*module.parameters(), *module.buffers())}
+        own = {storage_key(one): one for one in (*module.parameters(), *module.buffers())}
 
         def note(tensor):
-            kept[storage(tensor)] = tensor.untyped_storage().nbytes()
+            kept[storage_key(tensor)] = tensor.untyped_storage().nbytes()
             return tensor
 
         def read(tensor):
-            events.append((storage(tensor), 0))
+            events.append((storage_key(tensor), 0))
             return tensor
 
         def arrived(parameter):
@@ -255,7 +259,9 @@ class Engine:
             module.zero_grad(set_to_none=True)
             for hook in hooks:
                 hook.remove()
-        return {"forward_flops": forward, "flops": watch.flops, "moved": moved, "kept": sum(kept.values())}, list(moments(kept, events))
+        return {"forward_flops": forward, "flops": watch.flops, "moved": moved, "kept": sum(kept.values())}, list(
+            moments_of_backward(kept, events)
+        )
 
     def _watch(self, own):
         """A mode that counts FLOPs and bytes, and adds to `own` what autocast makes of parameters, by storage. FlopCounterMode would mislead the tracker."""
@@ -274,10 +280,10 @@ class Engine:
                 result = function(*arguments, **(named or {})) if result is None else result
                 formula = formulas.get(getattr(function, "overloadpacket", function))
                 self.flops += formula(*arguments, **(named or {}), out_val=result) if formula else 0
-                read, made = (tensors(tree_flatten(several)[0], {}) for several in ((arguments, named), result))
-                self.moved += moved(read, made, storage)
-                if function is self.cast and storage(arguments[0]) in own and result.numel() <= elements(arguments[0]):
-                    own[storage(result)] = result  # alive, or something else would get its address
+                read, made = (tensors_of(tree_flatten(several)[0], {}) for several in ((arguments, named), result))
+                self.moved += moved(read, made, storage_key)
+                if function is self.cast and storage_key(arguments[0]) in own and result.numel() <= stored_elements(arguments[0]):
+                    own[storage_key(result)] = result  # alive, or something else would get its address
                 return result
 
         return Watch()
@@ -286,12 +292,12 @@ class Engine:
         return self._torch.utils.hooks.RemovableHandle(collections.OrderedDict())
 
 
-def elements(tensor):
+def stored_elements(tensor):
     """How many numbers its storage holds: fewer than an expanded tensor has."""
     return tensor.untyped_storage().nbytes() // tensor.element_size()
 
 
-def moments(kept, events):
+def moments_of_backward(kept, events):
     """The bytes kept, and the parameters that have gradients: at first, and as each gradient arrives. What a layer read is freed after its gradient."""
     alive, present, freed = sum(kept.values()), 0, 0
     last = {key: place for place, (key, _) in enumerate(events)}
@@ -315,28 +321,28 @@ def replace_values(torch, module, dtype):
         for parts in (part._parameters, part._buffers):  # noqa: SLF001 -- setattr would call what the user's class has for it
             for name, one in parts.items():
                 other = one is not None and dtype and one.is_floating_point() and one.dtype != dtype
-                if one is not None and (other or storage(one) != storage(one.detach())):
+                if one is not None and (other or storage_key(one) != storage_key(one.detach())):
                     new = torch.empty_like(one, dtype=dtype if other else one.dtype)
                     new = torch.nn.Parameter(new, one.requires_grad) if isinstance(one, torch.nn.Parameter) else new
                     parts[name] = made.setdefault(id(one), (new, one))[0]
 
 
-def tensors(positional, named):
+def tensors_of(positional, named):
     """The tensors among arguments."""
     return [one for one in (*positional, *named.values()) if hasattr(one, "untyped_storage")]
 
 
-def storage(tensor):
+def storage_key(tensor):
     """What tells a tensor's memory from others'."""
     return tensor.untyped_storage()._cdata  # noqa: SLF001 -- fake tensors have no address
 
 
-def memory(tensor):
+def byte_count(tensor):
     """Bytes of a tensor."""
     return tensor.numel() * tensor.element_size()
 
 
-def described(inputs):
+def sample_text(inputs):
     """One sample's types and shapes: "float32 3x32x32"."""
-    parts = ["{} {}".format(str(tensor.dtype)[6:], "x".join(map(str, tensor.shape[1:]))) for tensor in tensors(*inputs)]
+    parts = ["{} {}".format(str(tensor.dtype)[6:], "x".join(map(str, tensor.shape[1:]))) for tensor in tensors_of(*inputs)]
     return ", ".join(part.strip() for part in parts)

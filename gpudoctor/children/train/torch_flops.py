@@ -3,13 +3,13 @@
 Tested with PyTorch 2.13 and 2.15.
 """
 
-MATRIX = 2
+MATRIX_DIMENSIONS = 2
 """Dimensions."""
 TRANSPOSED, MASK = 7, 10
 """Places among the arguments of convolution_backward."""
 
 
-def formulas(aten, known):
+def flop_formulas(aten, known):
     """The FLOP formulas of operations: PyTorch's own, and those that it lacks, in 2.13 for attention on the CPU and in 2.15 for groups of rows.
 
     Its own for the gradients of a convolution ignores groups: of a depthwise one it counts as many times as much as there are channels.
@@ -20,10 +20,10 @@ def formulas(aten, known):
     return {getattr(aten, "_grouped_mm", None): grouped_flops, **lacking, **known, aten.convolution_backward: convolution_backward_flops}
 
 
-def grouped(rows, others, offsets=None, **_named):
+def result_of_grouped_matmul(rows, others, offsets=None, **_named):
     """What a matmul of groups of rows returns: a matrix for each group where both are rows. PyTorch 2.13 refuses FP32 that is fake."""
     shape = (*rows.shape[:-1], others.shape[-1])
-    return rows.new_empty((len(offsets), *shape) if rows.dim() == others.dim() == MATRIX else shape)
+    return rows.new_empty((len(offsets), *shape) if rows.dim() == others.dim() == MATRIX_DIMENSIONS else shape)
 
 
 def convolution_backward_flops(*arguments, **_named):
@@ -39,7 +39,7 @@ def grouped_flops(rows, *_others, out_val, **_named):
     return 2 * rows.numel() * out_val.shape[-1]
 
 
-def moved(read, made, storage):
+def moved_bytes(read, made, storage):
     """The bytes that an operation reads and writes; 0 for a view, which shares the memory of what it reads and is another tensor."""
     there = set(map(storage, read))
     if all(storage(one) in there and all(one is not other for other in read) for one in made):

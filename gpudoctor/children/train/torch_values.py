@@ -24,11 +24,11 @@ COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne", "bool")
 WHOLE = ("index", "int", "round", "floor", "ceil", "trunc")
 
 
-MOST = 1000
+MAX_CONDITIONS = 1000
 """Conditions in a step; a loop that asks more often may have no end."""
 
 
-NEEDED = "depends on values of tensors, which a trace does not have: return a model with a constant or a shape in their place"
+REFUSAL = "depends on values of tensors, which a trace does not have: return a model with a constant or a shape in their place"
 
 
 class ValueNeededError(Exception):
@@ -44,7 +44,7 @@ class Number(float):
         return made
 
 
-def arithmetic(operation):
+def with_unknown_result(operation):
     """The operation of numbers, whose result is not known either."""
 
     def computed(self, *others):
@@ -53,19 +53,19 @@ def arithmetic(operation):
     return computed
 
 
-def compared(self, *_other):
+def assumed_comparison(self, *_other):
     """Whether a comparison holds."""
     return self.values.condition()
 
 
-def refused(_self, *_digits):
+def refuse_whole_number(_self, *_digits):
     """Raise for a whole number."""
     raise ValueNeededError
 
 
 for _name in ARITHMETIC:
-    setattr(Number, "__{}__".format(_name), arithmetic(getattr(float, "__{}__".format(_name))))
-for _names, _answer in ((COMPARISONS, compared), (WHOLE, refused)):
+    setattr(Number, "__{}__".format(_name), with_unknown_result(getattr(float, "__{}__".format(_name))))
+for _names, _answer in ((COMPARISONS, assumed_comparison), (WHOLE, refuse_whole_number)):
     for _name in _names:
         setattr(Number, "__{}__".format(_name), _answer)
 Number.__hash__ = float.__hash__
@@ -81,7 +81,7 @@ class Values:
         self._torch = torch
         aten = torch.ops.aten
         self._selected = {
-            aten.nonzero.default: lambda one: one.new_empty((held(one), one.dim()), dtype=torch.long),
+            aten.nonzero.default: lambda one: one.new_empty((held_places(one), one.dim()), dtype=torch.long),
             aten.masked_select.default: lambda one, mask: one.new_empty(torch.broadcast_shapes(one.shape, mask.shape).numel()),
             aten._unique2.default: lambda one, *_: self._unique(one),  # noqa: SLF001 -- what torch.unique calls
             aten.index.Tensor: self._indexed,
@@ -89,13 +89,13 @@ class Values:
 
     def note(self):
         """Note where a value is read; backward runs none of the user's code."""
-        self.places.update({one: None for one in [place(self._torch)] if one})
+        self.places.update({one: None for one in [place_in_user_code(self._torch)] if one})
 
     def condition(self, *, seldom=False):
         """Whether a condition holds."""
         self.conditions += 1
         self.note()
-        if self.conditions > MOST:
+        if self.conditions > MAX_CONDITIONS:
             raise ValueNeededError
         return self.hold != seldom
 
@@ -123,7 +123,7 @@ class Values:
                 if unknown and name in (*NUMBERS, *CONDITIONS):
                     return values.condition(seldom=hasattr(tensor, "seldom"))
                 if name == "__getitem__":
-                    arguments = tensor, indices(arguments[1], FakeTensor)
+                    arguments = tensor, index_without_unknown(arguments[1], FakeTensor)
                 known = packed.result(name, function, arguments, named or {})
                 if known is not None:
                     values.note()
@@ -144,7 +144,7 @@ class Values:
     def share(self, name, tensor, arguments, result):
         """Note which share of a mask holds, if others exclude it."""
         if name in ("eq", "__eq__") and type(arguments[-1]) is int and not result.is_floating_point():
-            numbers = self.compared.setdefault(place(self._torch), set())
+            numbers = self.compared.setdefault(place_in_user_code(self._torch), set())
             numbers.add(arguments[-1])
             result.share = 1 / len(numbers)
         elif name == "one_hot":
@@ -169,11 +169,12 @@ class Values:
     def _masks(self, one):
         return one is not None and one.dtype == self._torch.bool
 
-    def _indexed(self, tensor, indices):
+    def _indexed(self, tensor, index_without_unknown):
         """What a tensor holds at masks and indices; None if there is no mask."""
-        if any(map(self._masks, indices)):
+        if any(map(self._masks, index_without_unknown)):
             every = [
-                [index.new_empty(held(index), dtype=self._torch.long)] * index.dim() if self._masks(index) else [index] for index in indices
+                [index.new_empty(held_places(index), dtype=self._torch.long)] * index.dim() if self._masks(index) else [index]
+                for index in index_without_unknown
             ]
             return self._torch.ops.aten.index.Tensor(tensor, list(itertools.chain.from_iterable(every)))
         return None
@@ -216,26 +217,26 @@ class Packed:
         return made.transpose(0, 1) if batch_first else made, lengths
 
 
-def held(mask):
+def held_places(mask):
     """How many places of a mask hold."""
     return math.ceil(mask.numel() * getattr(mask, "share", 1))
 
 
-def indices(index, unknown):
+def index_without_unknown(index, unknown):
     """An index that is not known as 0, which makes the same shape."""
     if isinstance(index, tuple):
-        return tuple(indices(one, unknown) for one in index)
+        return tuple(index_without_unknown(one, unknown) for one in index)
     return 0 if isinstance(index, unknown) and not index.dim() and index.constant is None and index.element_size() > 1 else index
 
 
-def errors():
+def value_errors():
     """What is raised where a value is needed."""
     from torch._subclasses import fake_tensor
 
     return ValueNeededError, fake_tensor.DataDependentOutputException, fake_tensor.DynamicOutputShapeException
 
 
-def place(framework):
+def place_in_user_code(framework):
     """Where the user's code is: the innermost frame outside of the framework and of this folder; "" in backward."""
     ours = os.path.dirname(os.path.abspath(__file__)), os.path.dirname(framework.__file__)
     frames = ((frame.f_code.co_filename, line) for frame, line in traceback.walk_stack(None))
