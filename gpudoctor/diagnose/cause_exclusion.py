@@ -20,7 +20,7 @@ from gpudoctor.expressions import expression
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.signatures import hinted_causes, recognised_signatures
 from gpudoctor.signatures.cures import CURE_DID_NOT_HELP, CURE_HELPED
-from gpudoctor.signatures.phrases import USES_GPU_ELSEWHERE
+from gpudoctor.signatures.phrases import NVIDIA_SMI_WORKS, USES_GPU_ELSEWHERE, meant
 from gpudoctor.snapshot import Fact, KernelDriver, Nvml, Platform, Status, TextLog
 from gpudoctor.status_codes import NvmlError
 
@@ -61,7 +61,19 @@ def _is_driver_loaded(machine: MachineView) -> bool:
         return False
     if machine.log.has_line_with(_NOT_LOADED):
         return False
+    if _is_smi_said_to_work(machine):
+        return True
     return _has_module(machine, "nvidia") or (isinstance(nvml, Nvml) and isinstance(nvml.driver_version, str))
+
+
+_SMI_WORKS = expression(NVIDIA_SMI_WORKS)
+_SMI_FAILS = expression(r"NVIDIA-SMI has failed|Failed to initiali[sz]e NVML|No devices were found|nvidia-smi: (?:command )?not found")
+
+
+def _is_smi_said_to_work(machine: MachineView) -> bool:
+    """Return whether a sentence says that nvidia-smi answers, and no line shows that it fails."""
+    said = (_SMI_WORKS.search(line.value) for line in machine.log.lines)
+    return any(hit and meant(hit, said=True) for hit in said) and not machine.log.has_line_with(_SMI_FAILS)
 
 
 def _is_nvidia_bound(machine: MachineView) -> bool:
@@ -259,7 +271,7 @@ _ARM_WHEEL = expression(r"_aarch64\.whl is not a supported wheel")
 _FABRIC_IS_MANAGED = (lambda machine: require_known(machine.observed.fabric_manager).running is True, _has_no_switch, _is_fabric_registered)
 _EXCLUDING_FACTS: dict[str, tuple[Question, ...]] = {
     "wsl-linux-driver-installed": (_is_unrelated_to_wsl,),
-    "no-gpu": (_is_gpu_seen, _is_nvidia_bound),
+    "no-gpu": (_is_gpu_seen, _is_nvidia_bound, _is_smi_said_to_work),
     "no-driver": (_is_driver_loaded, _is_gpu_seen, _log_says(_GPU_USED_ELSEWHERE)),
     # GKE mounts the driver's libraries into a container that is given a GPU, in a folder that the loader does not search
     "container-no-gpu-access": (_is_gpu_seen, _text_hints("libcuda-not-on-loader-path"), _log_says(_WORKS_INSIDE)),

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import FrameworkView, MachineView
 from gpudoctor.derive.gpu_code import Fit
 from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.diagnose.cause_exclusion import excluded_causes
@@ -36,7 +36,7 @@ from gpudoctor.findings import (
 from gpudoctor.signatures import SignatureMatch, hinted_causes, recognised_signatures
 from gpudoctor.signatures.no_gpu import NO_GPU_ANSWERS, NO_GPU_STATEMENTS, STILL_NO_GPU
 from gpudoctor.signatures.settings import COUNTS_NO_GPU
-from gpudoctor.snapshot import Missing, Nvml, TextLog
+from gpudoctor.snapshot import Fact, Missing, Nvml, TextLog
 
 _LEAST_FAULT_PROBABILITY = 0.6
 """The least probability of a fault at which the words of a text may name its cause."""
@@ -279,7 +279,15 @@ def _causes_excluded_by_versions(runs: Sequence[RuleRun], machine: MachineView) 
     passed = {name for name, several in kinds.items() if several == {OutcomeKind.PASSED}}
     found = (framework.gpu_fits_or_missing for framework in machine.frameworks)
     compiled = any(not isinstance(one, Missing) and one.lacking(Fit.PTX) for one in found)
-    return frozenset(passed - {"gpu-too-new-for-build"} if compiled else passed)
+    unknown = any(_is_build_assumed(framework) for framework in machine.frameworks)
+    return frozenset(passed - ({"gpu-too-new-for-build"} if compiled else set()) - ({_USUAL_CAUSE} if unknown else set()))
+
+
+def _is_build_assumed(framework: FrameworkView) -> bool:
+    """Return whether the default index's build stands for one that sees no GPU: the text states only the release, and another index has CPU-only builds of it."""
+    seen = framework.observed
+    is_stated = isinstance(seen.cuda_build, bool) or isinstance(seen.built_with_cuda, Fact) or bool(seen.local_version)
+    return bool(framework.spec.wheel_index) and seen.sees_gpu is False and not is_stated
 
 
 def _causes_disproved_by_gpu(by_name: Mapping[str, Rule], machine: MachineView) -> frozenset[str]:

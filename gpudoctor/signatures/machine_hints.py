@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import ABOUT_WSL, AMD_GPU, DESKTOP_HYPERVISOR, HAS_CUDA, PINNING_CALL, ROCM_BUILD, USES_GPU_ELSEWHERE
+from gpudoctor.signatures.phrases import (
+    ABOUT_WSL,
+    AMD_GPU,
+    DESKTOP_HYPERVISOR,
+    HAS_CUDA,
+    NVIDIA_SMI_WORKS,
+    PINNING_CALL,
+    ROCM_BUILD,
+    USES_GPU_ELSEWHERE,
+)
 from gpudoctor.signatures.signature import Hint
 
 _AS_NORMAL_USER = r"\b(?:without (?:sudo|root)|as (?:a |my )?(?:normal |regular |own )?user)\b"
@@ -285,6 +294,7 @@ MACHINE_HINTS = (
         "solved by removing CUDA_VISIBLE_DEVICES=3 from the script",
     ),
     Hint(USES_GPU_ELSEWHERE, "", "Blender uses the GPU without problems"),
+    Hint(NVIDIA_SMI_WORKS, "", "nvidia-smi works and shows the GPU"),
     # numbers that the causes above are decided by
     Hint(
         r"(?:[Tt]otal|[Ff]ree) ?[Mm]emory: ?\d|Memory usage: \d+ bytes free|which [\d.]{1,12} ?\w{1,3} is free|manylinux_2_\d",

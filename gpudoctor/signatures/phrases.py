@@ -219,6 +219,15 @@ USES_GPU_ELSEWHERE = (
     r"|\b(?:it|which|that|alone) uses? (?:my |the )?gpu (?:perfectly|fine|just fine|well|without|as it should)\b"
 )
 """A sentence that says that another program uses the GPU, so its driver works."""
+NVIDIA_SMI_WORKS = (
+    r"(?i)\bnvidia-smi\b\W{1,3}(?:(?:command|output|itself|also|still|just|now|does|always|alone) ){0,2}"
+    r"(?:(?:works?|runs?|is (?:working|running|fine|ok|okay|good)|looks (?:fine|good|ok|okay|normal|correct|right))\b"
+    r"(?! (?:only|until|for|once|again|after|before|when|if|sometimes|without|on|outside|from|as)\b| in (?:windows|powershell|cmd|the host)\b)"
+    r"|(?:shows?|lists?|reports?|detects?|sees?|displays?|finds?|recogni[sz]es|prints|gives|outputs)\b "
+    r"(?:(?!no\b|not\b|none\b|nothing\b|zero\b|0\b|only\b|an? error|error\b|unknown\b|fail)\w[\w-]{0,16} ){0,4}(?:gpus?|cards?|[rg]tx|geforce|tesla|quadro|[ahltv]\d{1,3}s?)\b(?![^\n.]{0,20}\b(?:error|fail|lost|mismatch)))"
+    rf"|(?:^|[.,;:(]|\bbut\b|\band\b){WITHOUT_DENIAL}{{0,60}}?\b(?:see|visible|shown|shows up|listed|appears|detected|recogni[sz]ed) (?:in|by|with|under) (?:the )?(?:output of )?\W?nvidia-smi\b"
+)
+"""A sentence that says that nvidia-smi answers, so the driver is loaded; not of a host, whose driver says nothing of a guest's."""
 NOTEBOOK = r"(?:notebooks?|jupyter\w{0,4}|vs ?code|pycharm|spyder)"
 TERMINAL = r"(?:terminal|command[ -](?:line|prompt)|shell|console|script|python prompt)"
 """The programs that people compare, each of which runs a Python of its own."""

@@ -11,6 +11,10 @@ _XFORMERS: Final = "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. 
 
 CASES: Final = (
     ("cpu-only-build", "torch.cuda.is_available() renvoie False, Windows 11, RTX 3050\n"),
+    ("cpu-only-build", "My GPU is an RTX 4070 and nvidia-smi works, but torch.cuda.is_available() is False.\n"),
+    ("cpu-only-build", "torch.cuda.is_available() gives False although nvidia-smi lists both cards\n"),
+    ("cpu-only-build", "GPU available: False\nThe card is visible in nvidia-smi.\n"),
+    ("cpu-only-build", ">>> torch.__version__\n'2.4.1'\n>>> torch.cuda.is_available()\nFalse\n| NVIDIA-SMI 560.35.03    Driver Version: 560.35.03    CUDA Version: 12.6 |\n"),
     ("cpu-only-build", "torch.cuda.is_available() zwraca False, Windows 10, GTX 1650\n"),
     ("gpu-too-old-for-build", "My GTX 1070 worked until last week. After pip install --upgrade torch (2.9.0+cu128 now): no kernel image is available for execution on the device\n"),
     ("gpu-below-framework-minimum", "vllm serve on Kaggle's P100: GPUs with compute capability below 7.0 are not supported\n"),
