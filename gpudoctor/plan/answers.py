@@ -71,6 +71,14 @@ class SearchAnswers:
             if _is_broken_with_any_driver(found, (*_GPU_RULES, *_PACKAGE_RULES))
         }
 
+    def unusable_requirement(self, pythons: Iterable[str]) -> str:
+        """Return the first requirement checked with every set that works by itself with none of these Python versions, whatever the driver."""
+        tried = tuple(pythons)
+        return next((text for text in self._beside if tried and all(self._is_refused(text, python) for python in tried)), "")
+
+    def _is_refused(self, text: str, python: str) -> bool:
+        return _is_broken_with_any_driver(self._checker((text,), python, alone=True), _PACKAGE_RULES)
+
     def of(self, chosen: tuple[Candidate, ...]) -> Chosen:
         """Return the set with its answer, which is known if no driver makes the set work."""
         if chosen in self.refused:

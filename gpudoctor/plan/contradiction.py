@@ -72,9 +72,10 @@ class _Attempts:
 def find_contradiction(whole: ReleaseSearch, wishes: Wishes) -> Contradiction:
     """Return what prevents a plan; `whole` found none."""
     attempts = _Attempts(whole, wishes)
-    core = _smallest_conflict(attempts, tuple(wishes.requirements))
+    unusable = [name for name, requirement in wishes.requirements.items() if requirement.text == whole.unusable_requirement]
+    core = tuple(unusable) or _smallest_conflict(attempts, tuple(wishes.requirements))
     nearest = (found for other in _changed_wishes(core, attempts, wishes) if (found := attempts.nearest(other)) is not None)
-    return Contradiction(core, attempts.search(core), next(nearest, None))
+    return Contradiction(core, whole if unusable else attempts.search(core), next(nearest, None))
 
 
 def _smallest_conflict(attempts: _Attempts, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -93,6 +93,12 @@ class ReleaseSearch:
             self._keep(found)
         return self._unknown
 
+    @cached_property
+    def unusable_requirement(self) -> str:
+        """What was asked for beside the searched packages and works with none of their releases, such as a release that does not exist."""
+        found = {python for name in self.leads for candidate in self.candidates(name) for python in candidate.pythons}
+        return self.answers.unusable_requirement((self._wishes.python,) if self._wishes.python else sorted(found))
+
     def _keep(self, found: Chosen) -> None:
         """Remember a set that was not fully checked; of those with the newest add-on, the one with the most packages checked."""
         unchecked = {one.package for one in found.conclusion.unchecked}
@@ -123,7 +129,7 @@ class ReleaseSearch:
                 self.clashes.append(found)
             else:
                 self.answers.rejected.append(Rejected(chosen[0], found.conclusion))
-            if found.conclusion.of_machine:
+            if found.conclusion.of_machine or (found.conclusion.verdict is Verdict.BROKEN and self.unusable_requirement):
                 return
 
     def _candidate_sets(self, names: tuple[str, ...], chosen: tuple[Candidate, ...]) -> Iterator[tuple[Candidate, ...]]:

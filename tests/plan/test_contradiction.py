@@ -10,7 +10,8 @@ import pytest
 from gpudoctor.findings import Verdict
 from gpudoctor.plan import check_combination
 from gpudoctor.plan.checker import ASSUMED_POLICY
-from tests.plan.planned import combination, every_build, planned
+from gpudoctor.plan.proposal import proposed_plan
+from tests.plan.planned import MATRIX, asked, combination, every_build, planned
 
 CULPRITS = [
     (
@@ -126,3 +127,11 @@ def works(gpu: str, driver: str, core: tuple[str, ...], accepted: tuple[Verdict,
 
 WORKING = (Verdict.READY, Verdict.DEGRADED)
 UNKNOWN_TOO = (*WORKING, Verdict.UNKNOWN)
+
+
+@pytest.mark.parametrize("pin", ["onnxruntime-gpu==0.5.0", "onnxruntime-gpu==1.8.1", "onnxruntime-gpu==1.10.0"])
+@pytest.mark.parametrize("framework", ["torch", "tensorflow", "jax"])
+def test_a_release_that_does_not_exist_is_named_alone_after_the_first_set(pin: str, framework: str) -> None:
+    found = proposed_plan(asked("a100", "580.65.06", pin, framework), MATRIX)
+    assert found.plan.contradiction == (pin,), found.plan.headline
+    assert len(found.search.answers.refused) <= 1
