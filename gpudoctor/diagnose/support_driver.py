@@ -15,19 +15,19 @@ from gpudoctor.diagnose.support_libraries import stated_cuda
 from gpudoctor.diagnose.text_evidence import EvidenceByCause, EvidenceSource, TextEvidence
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
-from gpudoctor.matrix import DriverBranch
+from gpudoctor.matrix import DriverBranch, Matrix
 from gpudoctor.signatures.drivers import REFUSED_CALL
 from gpudoctor.snapshot import Platform
 from gpudoctor.versions import Version
 
 
-def _gpus_outside_branch(unfit: Callable[[Version, DriverBranch], bool]) -> EvidenceSource:
+def _gpus_outside_branch(unfit: Callable[[Version, DriverBranch, Matrix], bool]) -> EvidenceSource:
     """Return what yields a GPU that the driver's branch does not support."""
 
     def ask(machine: MachineView, _: str) -> Iterator[Evidence]:
         branch = machine.matrix.driver(machine.driver.version)
         for place in _gpu_capabilities(machine):
-            if branch and unfit(place, branch):
+            if branch and unfit(place, branch, machine.matrix):
                 yield Evidence("compute capability", f"{place.short}; driver {branch.branch} does not support it", "matrix")
 
     return ask
@@ -37,12 +37,12 @@ def _gpu_capabilities(machine: MachineView) -> Iterator[Version]:
     yield from filter(None, (compute_capability(gpu, machine.matrix) for gpu in machine.hardware))
 
 
-def _is_older_than_branch(place: Version, branch: DriverBranch) -> bool:
+def _is_older_than_branch(place: Version, branch: DriverBranch, _: Matrix) -> bool:
     return branch.oldest_capability is not None and place < branch.oldest_capability
 
 
-def _is_newer_than_branch(place: Version, branch: DriverBranch) -> bool:
-    return branch.newest_capability is not None and place > branch.newest_capability
+def _is_newer_than_branch(place: Version, branch: DriverBranch, matrix: Matrix) -> bool:
+    return matrix.predates(branch, place)
 
 
 def _open_modules(machine: MachineView, _: str) -> Iterator[Evidence]:

@@ -132,10 +132,21 @@ class Matrix:
             return before
         if before is None or after is None or after.oldest_capability is None:
             return None
-        known = (before.newest_capability is not None and capability <= before.newest_capability) or (
-            after.newest_capability is not None and capability > after.newest_capability
-        )
+        bounded = before.newest_capability is not None and not self.predates(before, capability)
+        known = bounded or self.predates(after, capability)
         return after if known and capability >= after.oldest_capability else None
+
+    def predates(self, branch: DriverBranch, capability: Version) -> bool:
+        """Whether a driver branch is older than GPUs of this compute capability; False if the tables do not bound the branch.
+
+        Within its bounds the branch's own CUDA decides: 12.8 compiles for 10.0 and 12.0, but not for 10.3, which came later.
+        """
+        if branch.newest_capability is None or capability > branch.newest_capability:
+            return branch.newest_capability is not None
+        served = self.cuda(branch.cuda_served) if branch.cuda_served is not None else None
+        targets = served.sass if served is not None and served.sass else ()
+        number = 10 * capability.major + capability.minor
+        return bool(targets) and f"sm_{number}" not in targets and number > min(int(target[3:].rstrip("af")) for target in targets)
 
     def newest_driver(self, branch: int, os: str = "linux") -> Version | None:
         """The newest release of a driver branch that the tables name, for "linux" or "windows": of a package, or as the floor of a CUDA release."""
@@ -170,9 +181,8 @@ class Matrix:
 
     def branches_for(self, capability: Version) -> tuple[int | None, int | None]:
         """The oldest and the newest branch known to support this compute capability; None if no row states it."""
-        young = [
-            row.branch for row in self.rows(tables.DRIVERS) if row.newest_capability is not None and row.newest_capability >= capability
-        ]
+        bounded = [row for row in self.rows(tables.DRIVERS) if row.newest_capability is not None]
+        young = [row.branch for row in bounded if not self.predates(row, capability)]
         old = [row.branch for row in self.rows(tables.DRIVERS) if row.oldest_capability is not None and row.oldest_capability <= capability]
         return min(young, default=None), max(old, default=None)
 

@@ -6,7 +6,7 @@ import pytest
 
 from gpudoctor import versions
 from gpudoctor.matrix import DriverBranch, Matrix
-from gpudoctor.matrix.tables import DRIVERS
+from gpudoctor.matrix.tables import DRIVERS, GPUS
 from tests.shipped import shared_matrix
 
 from .samples import version
@@ -147,3 +147,23 @@ def test_no_branch_supports_again_what_an_earlier_one_dropped(branches: tuple[Dr
     for bound in ("oldest_capability", "newest_capability"):
         known = [value for row in branches if (value := getattr(row, bound)) is not None]
         assert known == sorted(known)
+
+
+@pytest.mark.parametrize(
+    ("capability", "first"),
+    [("8.0", "450"), ("8.9", "520"), ("9.0", "520"), ("10.0", "570"), ("10.3", "575"), ("12.0", "570"), ("12.1", "580")],
+)
+def test_the_first_branch_of_a_gpu_compiles_for_it(
+    shipped: Matrix, branches: tuple[DriverBranch, ...], capability: str, first: str
+) -> None:
+    assert shipped.branches_for(version(capability))[0] == int(first)
+    for row in branches:
+        if row.newest_capability is not None:
+            assert shipped.predates(row, version(capability)) == (row.branch < int(first)), row.branch
+
+
+def test_a_branch_does_not_predate_what_it_dropped(shipped: Matrix, branches: tuple[DriverBranch, ...]) -> None:
+    for row in branches:
+        for product in shipped.rows(GPUS):
+            if row.oldest_capability is not None and product.compute_capability < row.oldest_capability:
+                assert not shipped.predates(row, product.compute_capability), (row.branch, product.name)

@@ -132,8 +132,7 @@ class GpuView(NvmlGpuView):
         if capability is None or isinstance(driver, Missing):
             return None
         row = self.machine.matrix.deciding_branch(driver.version, capability)
-        newest = row.newest_capability if row is not None else None
-        if newest is None or capability <= newest:
+        if row is None or not self.machine.matrix.predates(row, capability):
             return None
         return self.machine.matrix.branches_for(capability)[0]
 

@@ -35,6 +35,8 @@ class UndrivenGpu(msgspec.Struct, frozen=True):
     """The kernel modules: open, proprietary, or empty if not known."""
     row: DriverBranch | None
     evidence: tuple[Evidence, ...]
+    is_too_new: bool = False
+    """Whether the branch is older than the GPU."""
 
     @property
     def branch(self) -> int:
@@ -80,7 +82,8 @@ def _undriven_gpu_of_driver(gpu: GpuView, name: str, capability: Version, seen: 
     if row is not None:
         supported = f"{row.oldest_capability} to {row.newest_capability or 'unknown'}"
         evidence.append(Evidence(f"compute capabilities of branch {row.branch}", supported, citation(row.source)))
-    return UndrivenGpu(name, capability, driver, flavour, row, tuple(evidence))
+    is_too_new = row is not None and gpu.machine.matrix.predates(row, capability)
+    return UndrivenGpu(name, capability, driver, flavour, row, tuple(evidence), is_too_new)
 
 
 def known_capability_bound(bound: Version | None) -> Version:

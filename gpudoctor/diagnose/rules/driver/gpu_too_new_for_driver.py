@@ -29,14 +29,15 @@ def gpu_too_new_for_driver(gpu: GpuView) -> Problems:
     if found is None:
         return
     refused = refusal_evidence(gpu, f"{_NEEDS_OPEN_MODULES}|{_UNKNOWN_GPU}")
-    unknown = found.newest is not None and found.capability > found.newest
     needs_open = (found.flavour == "proprietary" and _needs_open_modules(found)) or bool(refusal_evidence(gpu, _NEEDS_OPEN_MODULES))
-    if not refused and not unknown and not needs_open:
+    if not refused and not found.is_too_new and not needs_open:
         known_capability_bound(found.newest)
         return
     first, _ = gpu.machine.matrix.branches_for(found.capability)
-    floor = Version(first, text=str(first)) if unknown and first else None
-    if unknown:
+    floor = Version(first, text=str(first)) if found.is_too_new and first else None
+    if found.is_too_new and found.newest is not None and found.capability <= found.newest:
+        reason = f"branch {found.branch} does not support compute capability {found.capability}"
+    elif found.is_too_new:
         reason = f"branch {found.branch} supports compute capability {found.newest} and older"
     else:
         reason = "the GPU needs the open kernel modules" if needs_open else "the kernel log says so"
