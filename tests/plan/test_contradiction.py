@@ -11,7 +11,8 @@ from gpudoctor.findings import Verdict
 from gpudoctor.plan import check_combination
 from gpudoctor.plan.checker import ASSUMED_POLICY
 from gpudoctor.plan.proposal import proposed_plan
-from tests.plan.planned import MATRIX, asked, combination, every_build, planned
+from tests.plan.planned import MATRIX, combination, every_build, planned
+from tests.plan.planned import asked as question
 
 CULPRITS = [
     (
@@ -132,6 +133,6 @@ UNKNOWN_TOO = (*WORKING, Verdict.UNKNOWN)
 @pytest.mark.parametrize("pin", ["onnxruntime-gpu==0.5.0", "onnxruntime-gpu==1.8.1", "onnxruntime-gpu==1.10.0"])
 @pytest.mark.parametrize("framework", ["torch", "tensorflow", "jax"])
 def test_a_release_that_does_not_exist_is_named_alone_after_the_first_set(pin: str, framework: str) -> None:
-    found = proposed_plan(asked("a100", "580.65.06", pin, framework), MATRIX)
+    found = proposed_plan(question("a100", "580.65.06", pin, framework), MATRIX)
     assert found.plan.contradiction == (pin,), found.plan.headline
     assert len(found.search.answers.refused) <= 1
