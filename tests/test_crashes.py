@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gpudoctor.crash import crash_sentence
 from tests.cli.command import document
 from tests.machines.healthy import ROOT, Machine
 
@@ -96,3 +97,22 @@ def test_our_own_crash_is_exit_4(machine: Machine, broken: Path, command: tuple[
     assert b"planted defect" in ended.stdout
     assert ended.returncode == 4, ended.stdout[-3000:]
     document("xray" if command == XRAY else "report", ended.stdout)
+
+
+@pytest.mark.parametrize(
+    ("error", "path", "is_ours"),
+    [
+        (ImportError("/lib-dynload/zlib.so: undefined symbol: inflate"), "/opt/old/lib", False),
+        (ImportError("/opt/old/lib/libz.so.1: version `ZLIB_1.2.9' not found (required by /lib/libpng.so)"), "/opt/old/lib", False),
+        (ImportError("/lib-dynload/zlib.so: undefined symbol: inflate"), "", True),
+        (ImportError("cannot import name 'x' from 'gpudoctor'"), "/opt/old/lib", True),
+        (ValueError("undefined symbol: inflate"), "/opt/old/lib", True),
+    ],
+)
+def test_a_library_that_ld_library_path_puts_first_is_no_bug_of_ours(
+    error: Exception, path: str, is_ours: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LD_LIBRARY_PATH", path)
+    told = crash_sentence(error)
+    assert ("this is a bug in gpudoctor" in told) is is_ours
+    assert (f"LD_LIBRARY_PATH is {path}; try again with env -u LD_LIBRARY_PATH." in told) is not is_ours

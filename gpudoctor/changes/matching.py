@@ -59,6 +59,7 @@ ITEM_KEYS: Final[dict[str, tuple[str, ...]]] = {
     "ProcGpu": ("address",),
     "Product": ("device", "precision", "size"),
     "Reading": ("reader", "file"),
+    "RefusedVariable": ("name",),
     "Reported": ("code", "where"),
     "Smoke": ("framework",),
     "SmokeDevice": ("name",),

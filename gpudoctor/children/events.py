@@ -87,6 +87,7 @@ class InsideReport(ProbeEvent, tag="inside", frozen=True):
     environ: dict[str, Digits] | None = None
     started: tuple[Digits, ...] = ()
     shadowing: dict[str, Digits] = {}
+    lacking: tuple[str, ...] = ()
     mapped: tuple[Digits, ...] = ()
     executable_hex: Digits = ""
 

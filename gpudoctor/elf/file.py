@@ -24,7 +24,7 @@ _LFS_POINTER = b"version https://git-lfs"
 _PT_LOAD, _PT_DYNAMIC, _PT_INTERP = 1, 2, 3
 _DT_NEEDED, _DT_HASH, _DT_STRTAB, _DT_SYMTAB, _DT_STRSZ, _DT_SONAME, _DT_RPATH, _DT_RUNPATH = 1, 4, 5, 6, 10, 14, 15, 29
 _DT_GNU_HASH = 0x6FFFFEF5
-_DT_FLAGS_1, _DT_VERNEED, _DT_VERNEEDNUM = 0x6FFFFFFB, 0x6FFFFFFE, 0x6FFFFFFF
+_DT_FLAGS_1, _DT_VERDEF, _DT_VERNEED, _DT_VERNEEDNUM = 0x6FFFFFFB, 0x6FFFFFFC, 0x6FFFFFFE, 0x6FFFFFFF
 _DF_1_NODEFLIB = 0x800
 _LOADABLE_TYPES = (2, 3)  # ET_EXEC, ET_DYN
 
@@ -60,6 +60,7 @@ class Elf:
         "little",
         "machine",
         "needed",
+        "needed_at",
         "no_defaults",
         "path",
         "rpath",
@@ -69,6 +70,8 @@ class Elf:
         "span",
         "strings",
         "symbols",
+        "version_definitions",
+        "version_needs",
         "versions",
     )  # fmt: skip
 
@@ -86,6 +89,8 @@ class Elf:
         self.span = 0
         """Bytes of address space that it takes."""
         self.needed: tuple[str, ...] = ()
+        self.needed_at: tuple[int, ...] = ()
+        """Where their names are in the string table."""
         self.rpath = ""
         """DT_RPATH; empty if there is a DT_RUNPATH, because the loader then ignores DT_RPATH."""
         self.runpath: str | None = None
@@ -97,6 +102,8 @@ class Elf:
         """Offset and size of its dynamic section's string table, which holds its symbols' names."""
         self.symbols = self.gnu_hash = self.hash = -1
         """Offsets of its dynamic symbols and their hash tables, the newer kind and the older; -1 if there is none."""
+        self.version_needs = self.version_definitions = -1
+        """Offsets of the symbol versions that it needs and of those that it defines; -1 if there are none."""
         self.sections: tuple[tuple[str, int, int], ...] = ()
         """Name, offset and size of the sections with GPU code; read on demand."""
 
@@ -147,17 +154,23 @@ class _Reader:
                 return b""
             raise
 
-    def elf(self, *, code: bool, versions: bool) -> Elf:
-        head = self._at(0, 64)
+    def _check_start(self, head: bytes) -> None:
+        """Raises NotElf if the first bytes are not those of an ELF file."""
         if not head:
             raise NotElf("an empty file", "empty")
         if head.startswith(_LFS_POINTER):
             raise NotElf("a Git LFS pointer in place of the file itself", "lfs-pointer")
+        if not any(head):
+            raise NotElf("filled with zeros", "zeroed")
         if len(head) < 52:
             begins = head[:4] == b"\x7fELF"[: len(head)]
             raise NotElf("truncated", "truncated") if begins else NotElf("not an ELF file")
         if head[:4] != b"\x7fELF":
             raise NotElf("not an ELF file")
+
+    def elf(self, *, code: bool, versions: bool) -> Elf:
+        head = self._at(0, 64)
+        self._check_start(head)
         if head[4] not in {1, 2} or head[5] not in {1, 2}:
             raise NotElf("an ELF file of unknown class or byte order", fatal=head[4] in {1, 2})
         layout = _Layout(32 * head[4], "<" if head[5] == 1 else ">")
@@ -204,7 +217,10 @@ class _Reader:
         found.symbols = _file_offset(loads, tags.get(_DT_SYMTAB, 0)) if _DT_SYMTAB in tags else -1
         found.gnu_hash = _file_offset(loads, tags[_DT_GNU_HASH]) if _DT_GNU_HASH in tags else -1
         found.hash = _file_offset(loads, tags[_DT_HASH]) if _DT_HASH in tags else -1
+        found.version_needs = _file_offset(loads, tags[_DT_VERNEED]) if _DT_VERNEED in tags else -1
+        found.version_definitions = _file_offset(loads, tags[_DT_VERDEF]) if _DT_VERDEF in tags else -1
         found.needed = tuple(self._text(strings + name) for name in needed)
+        found.needed_at = tuple(needed)
         found.soname = self._text(strings + tags[_DT_SONAME]) if _DT_SONAME in tags else ""
         if _DT_RUNPATH in tags:
             found.runpath = self._text(strings + tags[_DT_RUNPATH])

@@ -62,6 +62,11 @@ class FileTree:
         self._real: dict[str, str] = {}
         self._noexec: dict[str, bool] = {}
 
+    @property
+    def is_here(self) -> bool:
+        """Whether it is this machine's own tree."""
+        return not self._root
+
     def place(self, path: str) -> str:
         """Our own path of `path`."""
         return path if self._live and f"{path}/".startswith(self._live) else self._root + path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.frameworks.spec import CudaPlugin, FrameworkSpec, HidingVariable, MemoryPool, Names, OnWindows
+from gpudoctor.frameworks.spec import AcceptedValues, CudaPlugin, FrameworkSpec, HidingVariable, MemoryPool, Names, OnWindows
 
 _VERSION = ("_release_version", "_version", "__version__")
 _GPU = ("cuda", "gpu")
@@ -24,6 +24,18 @@ JAX = FrameworkSpec(
     conda_names={"jax": "jax", "jaxlib": "jaxlib"},
     chosen_by={"keras": "KERAS_BACKEND=jax"},
     hidden_by=(HidingVariable("JAX_PLATFORMS", devices=_GPU), HidingVariable("JAX_PLATFORM_NAME", devices=_GPU)),
+    accepted_values=(
+        AcceptedValues(
+            r"JAX_\w+",
+            "jax/_src/config.py",
+            r"= (?:define_)?bool_state\(\s*name='(NAME)'",
+            values=("y", "yes", "t", "true", "on", "1", "n", "no", "f", "false", "off", "0"),
+            any_case=True,
+        ),
+        AcceptedValues(
+            r"JAX_\w+", "jax/_src/config.py", r"= (?:define_)?(?:optional_)?enum_state\(\s*name='NAME',\s*enum_values=\[([^\]]*)\]"
+        ),
+    ),
     preallocates=("XLA_PYTHON_CLIENT_PREALLOCATE", "false"),
     # https://docs.jax.dev/en/latest/gpu_memory_allocation.html, and generate_pjrt_gpu_plugin_options in jaxlib/xla_client.py
     pool=MemoryPool(0.75, ("XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION"), ("XLA_PYTHON_CLIENT_ALLOCATOR", "platform")),

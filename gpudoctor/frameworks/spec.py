@@ -103,6 +103,30 @@ class MemoryPool(NamedTuple):
         return min(float(stated), 1.0) if re.fullmatch(r"\d{0,3}\.\d{1,9}|[1-9]\d{0,2}", stated) else self.share
 
 
+class AcceptedValues(NamedTuple):
+    """Which values of an environment variable an installed release accepts when it is imported."""
+
+    variable: str
+    """A regular expression for its name."""
+    file: str
+    """The Python file that reads it, below the folder that holds the package."""
+    pattern: str
+    """A regular expression without which the file does not check the variable; NAME stands for its name in lower case. Its group has the values, quoted."""
+    each: str = ""
+    """If the group does not have them: a regular expression for one value anywhere in the file."""
+    values: tuple[str, ...] = ()
+    """Those that the file does not list."""
+    refused: str = ""
+    """A regular expression for what is refused, if that is shorter."""
+    why: str = ""
+    """What is wrong with these values, as a clause."""
+    any_case: bool = False
+    is_list: bool = False
+    """Words with commas, each with a sign or none."""
+    or_module: bool = False
+    """The name of any module is accepted, too."""
+
+
 class HidingVariable(NamedTuple):
     """An environment variable that keeps a framework off the GPU."""
 
@@ -238,6 +262,10 @@ class FrameworkSpec(NamedTuple):
     chosen_by: Mapping[str, str] = {}
     """Packages that compute with one of several frameworks, with the setting that chooses this one; empty text for the default."""
     hidden_by: tuple[HidingVariable, ...] = ()
+    programs: tuple[str, ...] = ()
+    """Files that its import fails without although they are no modules, below the folder that holds the package."""
+    accepted_values: tuple[AcceptedValues, ...] = ()
+    """Of the variables that its import checks."""
     preallocates: tuple[str, str] | None = None
     """The variable and value that make it allocate GPU memory as needed; None if it always does."""
     pool: MemoryPool | None = None

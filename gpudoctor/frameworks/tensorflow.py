@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.frameworks.spec import Addon, BuildFile, FrameworkSpec, Names, OnWindows, Rewritten
+from gpudoctor.frameworks.spec import AcceptedValues, Addon, BuildFile, FrameworkSpec, Names, OnWindows, Rewritten
 
 _BUILD_INFO = "python/platform/build_info.py"
 
@@ -34,6 +34,16 @@ TENSORFLOW = FrameworkSpec(
         is_cuda="is_cuda_build",
         is_rocm="is_rocm_build",
         architectures="cuda_compute_capabilities",
+    ),
+    accepted_values=(
+        AcceptedValues("KERAS_BACKEND", "keras/src/backend/__init__.py", r"Unable to import backend", each=r"backend\(\) == \"(\w+)\""),
+        AcceptedValues(
+            "PYTHONOPTIMIZE",
+            "tensorflow/python/util/all_util.py",
+            r"finditer\(doc_module\.__doc__\)",
+            refused=r"0*([2-9]|[1-9]\d+)",
+            why="it removes docstrings, which the import reads",
+        ),
     ),
     gpu_extra="and-cuda",
     metal_plugin="tensorflow-metal",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.frameworks.spec import Addon, BuildFile, FrameworkSpec, HidingVariable, Names
+from gpudoctor.frameworks.spec import AcceptedValues, Addon, BuildFile, FrameworkSpec, HidingVariable, Names
 
 TORCH = FrameworkSpec(
     name="torch",
@@ -49,6 +49,25 @@ TORCH = FrameworkSpec(
         "detectron2": Addon(folder="detectron2"),
         "mmcv": Addon(folder="mmcv"),
     },
+    programs=("torch/bin/torch_shm_manager",),  # manager_path() in torch/__init__.py
+    accepted_values=(
+        AcceptedValues(
+            "TORCH_LOGS",
+            "torch/_logging/_registrations.py",
+            "register_log",
+            each=r"register_(?:log|artifact)\(\s*[\"']([\w.]+)",
+            values=("all",),
+            is_list=True,
+            or_module=True,
+        ),
+        AcceptedValues(
+            "PYTORCH_JIT",
+            "torch/jit/_state.py",
+            r"Unknown setting of",
+            values=("0", "1", "0v", "1v", "true", "false", "yes", "no"),
+            any_case=True,
+        ),
+    ),
     own_symbols=(
         "_ZN2at",
         "_ZNK2at",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from collections.abc import Mapping
 
 from gpudoctor.children.channel import run, script
@@ -19,6 +20,12 @@ START_SECONDS = 30.0
 BARE_SECONDS = 5.0
 """The same without site, whose files START has just read."""
 VARIABLE_NAMES = ",".join(sorted(READ_LATE))
+_ADDED_SINCE_PYTHON_3_6 = frozenset((
+    "_abc", "_aix_support", "_bootsubprocess", "_contextvars", "_posixshmem", "_py_abc", "_queue", "_statistics", "_tokenize", "_typing",
+    "_uuid", "_zoneinfo", "contextvars", "dataclasses", "graphlib", "tomllib", "zoneinfo",
+))  # fmt: skip
+STANDARD_NAMES = ",".join(sorted(sys.stdlib_module_names - _ADDED_SINCE_PYTHON_3_6))
+"""The standard library's modules for a Python before 3.10, which does not list its own."""
 FRAMEWORK_NAMES = ",".join(spec.name for spec in CATALOGUE)
 ISOLATING_OPTIONS = ("-E", "-s", "-S", "-B")
 """Options with which every Python since 2.7 starts without site, sitecustomize and PYTHON* variables."""
@@ -43,7 +50,8 @@ def interpreter_query(
 ) -> ChildSpec:
     """The child that asks an interpreter about itself; it stalls after `limit` seconds. `beside` is the folder of a script."""
     name, interpreter = "bare python" if options else "python", (executable, *options)
-    words = ("--find", FRAMEWORK_NAMES, "--names", VARIABLE_NAMES, *(("--beside", os.path.abspath(beside)) if beside else ()))
+    asked = ("--find", FRAMEWORK_NAMES, "--names", VARIABLE_NAMES, "--standard", STANDARD_NAMES)
+    words = (*asked, *(("--beside", os.path.abspath(beside)) if beside else ()))
     return script(name, "target/python_probe.py", interpreter, environ, *words, stall=limit, deadline=2 * limit)
 
 

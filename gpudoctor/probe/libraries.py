@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+import msgspec
+
 from gpudoctor.children.channel import Heard, own, script
 from gpudoctor.children.events import LIBRARIES, Preloaded
 from gpudoctor.frameworks import spec_of
@@ -17,6 +19,7 @@ PRELOAD_VARIABLES = ("LD_PRELOAD", "LD_AUDIT")
 """Variables by which the loader runs code in every program. Python's are ignored by each script of ours already."""
 NOTHING_INSIDE = TargetFacts()
 NO_CUDA_FRAMEWORK = Missing(Cause.ABSENT, "no framework built with CUDA is installed")
+_CPU_ONLY = Missing(Cause.ABSENT, "a CPU-only build")
 
 
 def xrayed_frameworks(frameworks: Iterable[Framework], *, cpu_builds: bool = False) -> tuple[Framework, ...]:
@@ -57,6 +60,7 @@ def xray_arguments(
     words += ["--own-variables"] if seen.variables is not None else []
     for name, file in seen.shadowing.items():
         words += ["--shadowed", name, file]
+    words += ["--lacking", ",".join(seen.lacking)] if seen.lacking else []
     for file in seen.mapped:
         words += ["--mapped", file]
     return tuple(words)
@@ -73,7 +77,10 @@ def xray_child(words: tuple[str, ...], environ: Mapping[str, str], stall: float,
 def libraries(outcome: ChildOutcome, asked: Iterable[Framework]) -> Libraries | Missing:
     """The child's answer. If it ended early, the frameworks that it did not reach are missing with the reason."""
     heard = Heard(outcome, LIBRARIES, "the X-ray")
-    missing, frameworks, rest = heard.first(Missing), heard.all(FrameworkLibraries), heard.cut
+    asked = tuple(asked)
+    for_cpu = {framework.name for framework in asked if framework.cuda_build is False}
+    missing, rest = heard.first(Missing), heard.cut
+    frameworks = tuple(_without_cuda(one) if one.framework in for_cpu else one for one in heard.all(FrameworkLibraries))
     if rest is None and missing is not None:
         return missing
     if rest is not None and not frameworks:
@@ -83,3 +90,8 @@ def libraries(outcome: ChildOutcome, asked: Iterable[Framework]) -> Libraries | 
         frameworks += tuple(FrameworkLibraries(framework.name, code=rest, uses=rest) for framework in asked if framework.name not in known)
     preloaded = next((event.preloaded for event in heard.all(Preloaded)), ())
     return Libraries(frameworks, heard.all(Extension), preloaded, rest or WHOLE)
+
+
+def _without_cuda(framework: FrameworkLibraries) -> FrameworkLibraries:
+    """What the X-ray of a CPU-only build says of its import; the CUDA libraries that a CUDA build of that release would load do not matter."""
+    return msgspec.structs.replace(framework, objects=(), code=_CPU_ONLY, code_where="", uses=(), also_loaded=(), unresolved=())

@@ -28,6 +28,8 @@ class TargetFacts(msgspec.Struct, frozen=True):
     """The files of what sitecustomize and .pth files imported, in order."""
     shadowing: Mapping[str, str] = {}
     """The files that an import finds in place of modules of the standard library, by module."""
+    lacking: tuple[str, ...] = ()
+    """The modules of the standard library that an import does not find."""
     mapped: tuple[str, ...] = ()
     """The CUDA libraries that were open once Python had started."""
 
@@ -57,6 +59,7 @@ def target_facts(outcome: ChildOutcome) -> TargetFacts:
         environ=_decoded_values(said.environ),
         started=tuple(map(_decoded_text, said.started)),
         shadowing=_decoded_values(said.shadowing) or {},
+        lacking=said.lacking,
         mapped=tuple(map(_decoded_text, said.mapped)),
     )
 

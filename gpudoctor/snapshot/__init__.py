@@ -53,6 +53,7 @@ from gpudoctor.snapshot.libraries import (
     LibraryFile,
     LibraryUse,
     Place,
+    RefusedVariable,
     Toolkit,
     UnfitKind,
     UnfitModule,

@@ -57,12 +57,17 @@ class DamageKind(OpenEnum):
     EMPTY = "empty"
     LFS_POINTER = "lfs-pointer"
     TRUNCATED = "truncated"
+    ZEROED = "zeroed"  # of the right size, and nothing but zeros
+    GARBLED = "garbled"  # a Python file that is no text
+    EDITED = "edited"  # a Python file that is longer than it was, and not valid Python
     NOT_ELF = "not-elf"
     DANGLING_LINK = "dangling-link"
     UNREADABLE = "unreadable"  # no permission, or a disk error
     NOEXEC = "noexec"
     ANOTHER_PYTHON = "another-python"
     MISSING = "missing"
+    LACKS_VERSION = "lacks-version"  # a library without a symbol version that another file needs
+    NOT_IN_PYTHON = "not-in-python"  # a module of the standard library that the interpreter lacks
     SHADOWED = "shadowed"
     LACKS_NAME = "lacks-name"  # a module that does not define what is imported from it
 
@@ -79,6 +84,8 @@ class Damage(Observed, frozen=True):
     """As in LibraryFile; of a module that is not installed, the package that imports it. Empty if unknown."""
     owners: tuple[str, ...] = ()
     asked_by: str = ""
+    instead: str = ""
+    """Another copy, which the loader finds without LD_LIBRARY_PATH and paths in files, and which would do."""
 
 
 class UnfitKind(OpenEnum):
@@ -105,6 +112,15 @@ class UnfitModule(Observed, frozen=True):
     """What that distribution does not meet: typing-extensions>=4.10.0. Empty if its version is accepted."""
     required_by: str = ""
     """The distribution that states this, as name==version."""
+
+
+class RefusedVariable(Observed, frozen=True):
+    """An environment variable whose value the import of a framework refuses."""
+
+    name: str
+    value: str
+    why: str
+    """A clause: "foo is not accepted; it accepts 0, 1"."""
 
 
 class Place(Observed, frozen=True):
@@ -184,6 +200,8 @@ class FrameworkLibraries(Observed, frozen=True):
 
     Of kind LACKS_NAME if it fails at that: the file does not define what is used of it.
     """
+    refused_variables: tuple[RefusedVariable, ...] = ()
+    """The environment variables whose value its import refuses."""
     unfit_modules: tuple[UnfitModule, ...] = ()
     """The first module of a required package of another version, or shadowed, that its import fails at. Only looked for where a version is refused, a file shadows a package, or a module is compiled for NumPy 1."""
 

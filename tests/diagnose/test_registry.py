@@ -21,6 +21,7 @@ OF_TRAINING = {
 FAILS_ON_THE_CPU_TOO = {
     "cpu-lacks-avx", "framework-import-fails", "glibc-too-old", "keras3-mismatch", "mkl-version-incompatible", "msvc-redistributable-missing",
     "numpy2-abi-mismatch", "protobuf-mismatch",
+    "variable-stops-import",
 }  # fmt: skip
 """With these a framework's import fails, whatever the device."""
 SEEN_IN_TRAINING = OF_TRAINING - {"all-reduce-failed", "application-clocks-lowered", "gpu-slower-than-expected", "slow-ptx-jit"} | {
@@ -46,6 +47,7 @@ PREDICTIONS = {
     "slow-ptx-jit", "torch-torchaudio-mismatch", "torch-torchvision-mismatch", "two-copies-of-framework",
     "uvm-broken-after-suspend", "uvm-not-loaded", "wheel-variant-mismatch", "windows-native-no-gpu", "wsl-driver-stack-broken",
     "wsl-libcuda-not-on-path", "wsl-linux-driver-installed", "wsl1",
+    "variable-stops-import",
 }  # fmt: skip
 """What is withdrawn, or no error, where the GPU trains all the same. The others saw a failure, or cost something although it trains."""
 

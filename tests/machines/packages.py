@@ -98,7 +98,8 @@ def tensorflow_cpu(version: str) -> Package:
         "import collections\n"
         "build_info = collections.OrderedDict([('is_cuda_build', False), ('is_rocm_build', False), ('is_tensorrt_build', False)])\n"
     )
-    return Package("tensorflow-cpu", version, {"tensorflow/__init__.py": "", "tensorflow/python/platform/build_info.py": info})
+    files = {"tensorflow/__init__.py": "", "tensorflow/python/platform/build_info.py": info}
+    return Package("tensorflow-cpu", version, files, (), {"tensorflow/python/_pywrap_tensorflow_internal.so": Library()})
 
 
 def torch(version: str, cuda: str | None) -> Package:
@@ -108,7 +109,7 @@ def torch(version: str, cuda: str | None) -> Package:
         f"__version__ = '{version}'\ndebug = False\ncuda: Optional[str] = {cuda!r}\ngit_version = '0'\nhip: Optional[str] = None\n"
     )
     cuda_files = cuda_libraries(cuda, ("cudart",)) if cuda else {}
-    kernels, folders = "libtorch_cuda.so", f"$ORIGIN:{_named(cuda_files, '../../')}"
+    kernels, folders = "libtorch_cuda.so" if cuda else "libtorch_cpu.so", f"$ORIGIN:{_named(cuda_files, '../../')}"
     needs = tuple(library.soname for library in cuda_files.values())
     own = {
         "torch/lib/libtorch_global_deps.so": Library("libtorch_global_deps.so", needs, rpath=folders),
@@ -116,7 +117,7 @@ def torch(version: str, cuda: str | None) -> Package:
         "torch/_C.cpython-311-x86_64-linux-gnu.so": Library(needs=(kernels,), rpath="$ORIGIN/lib"),
     }
     files = {"torch/__init__.py": TORCH_INIT.read_text(), "torch/version.py": text}
-    return Package("torch", version.partition("+")[0], files, (), (own | cuda_files) if cuda else {})
+    return Package("torch", version.partition("+")[0], files, (), own | cuda_files)
 
 
 def jax_plugin(version: str) -> Package:

@@ -300,11 +300,12 @@ def test_damaged_libraries_are_reported(tmp_path: Path) -> None:
     assert xray(tmp_path, framework("tensorflow", home)).frameworks[0].framework == "tensorflow"
 
 
-def test_only_cuda_builds_are_examined(tmp_path: Path) -> None:
+def test_builds_for_rocm_and_packages_in_an_unknown_folder_are_not_examined(tmp_path: Path) -> None:
     cpu = Framework(name="tensorflow", distribution="tensorflow-cpu", location=str(tmp_path), cuda_build=False)
     rocm = Framework(name="torch", distribution="torch", location=str(tmp_path), cuda_build=False, rocm_build=True)
     unknown = Framework(name="jax", distribution="", location=NO_CUDA_FRAMEWORK, cuda_build=True)
     assert xrayed_frameworks((cpu, rocm, unknown)) == ()
+    assert xrayed_frameworks((cpu, rocm, unknown), cpu_builds=True) == (cpu,)
     gone = Framework(name="jax", distribution="jax", location=NO_CUDA_FRAMEWORK, cuda_build=True)
     assert xrayed_frameworks((gone,)) == (gone,)
 

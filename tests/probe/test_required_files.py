@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gpudoctor.children.own.xray import disk
 from gpudoctor.children.own.xray.disk import Disk
 from gpudoctor.children.own.xray.python_files import Hole, hole
 from gpudoctor.children.own.xray.required_files import recorded_files, refuses
@@ -292,3 +294,109 @@ def test_a_module_that_is_compiled_for_numpy_1_is_named_under_numpy_2(tmp_path: 
 )
 def test_what_refuses_a_version(bounds: str, version: str, refused: bool) -> None:
     assert refuses(bounds, version) is refused
+
+
+ZEROED = ("zeroed", "filled with zeros")
+
+
+def with_zeros(file: Path) -> None:
+    status = file.stat()
+    file.write_bytes(bytes(status.st_size))
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["", "compiled before"])
+@pytest.mark.parametrize(
+    "files", [["near/__init__.py"], ["torch/__init__.py"], ["near/__init__.py", "far/deep/last.py"], ["near/unused.py"]], ids=str
+)
+def test_files_of_zeros_are_named_exactly_if_the_import_fails(
+    tmp_path: Path, files: list[str], compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk, "_INSTALLATION_SECONDS", -60.0)
+    planted(tmp_path)
+    (tmp_path / "near/unused.py").write_text("pass\n")
+    if compiled:
+        subprocess.run((sys.executable, "-m", "compileall", "-q", str(tmp_path)), check=True)
+    for file in files:
+        with_zeros(tmp_path / file)
+    found = seen(tmp_path, f"/usr/lib/python3.{sys.version_info[1]}")
+    assert (found is None) is imported(tmp_path)
+    if found is not None:
+        assert (found.kind, found.why) == ZEROED
+        assert found.path.removeprefix(f"{tmp_path}/") in files
+
+
+def test_a_file_that_takes_no_room_on_disk_is_read(tmp_path: Path) -> None:
+    planted(tmp_path)
+    file = tmp_path / "torch/__init__.py"
+    size = len(file.read_text()) + 2000
+    record = tmp_path / "torch-1.0.dist-info/RECORD"
+    record.write_text(record.read_text().replace(f"torch/__init__.py,sha256=0,{size - 2000}", f"torch/__init__.py,sha256=0,{size}"))
+    file.unlink()
+    with file.open("wb") as sparse:
+        sparse.truncate(size)
+    if file.stat().st_blocks > 1:
+        pytest.skip("this file system stores zeros")
+    found = seen(tmp_path)
+    assert found is not None
+    assert (found.path, found.kind, found.why) == (str(file), *ZEROED)
+
+
+def test_an_extension_module_of_zeros_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disk, "_INSTALLATION_SECONDS", -60.0)
+    with_extension(tmp_path, "abi3")
+    extension = tmp_path / "far/deep/last.abi3.so"
+    assert seen(tmp_path) is None
+    with_zeros(extension)
+    found = seen(tmp_path)
+    assert found is not None
+    assert (found.path, found.kind, found.why) == (str(extension), *ZEROED)
+
+
+@pytest.mark.parametrize("start", [True, False], ids=["a package", "without __init__.py"])
+def test_a_folder_beside_a_module_is_imported_in_its_place(tmp_path: Path, start: bool) -> None:
+    planted(tmp_path)
+    home = tmp_path / "torch"
+    (home / "__init__.py").write_text("from torch.use import lazy\n")
+    record = tmp_path / "torch-1.0.dist-info/RECORD"
+    record.write_text(
+        f"torch/__init__.py,sha256=0,{len('from torch.use import lazy') + 1}\ntorch/use.py,sha256=0,{len(PACKAGES['torch'][1]['torch/use.py'])}\n"
+    )
+    (home / "use").mkdir()
+    if start:
+        (home / "use/__init__.py").touch()
+    found = seen(tmp_path)
+    assert (found is None) is imported(tmp_path)
+    assert (found is not None) is start
+    if found is not None:
+        assert (found.path, found.kind) == (str(home / "use.py"), "shadowed")
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_a_program_that_the_import_looks_for_is_named_if_its_record_lists_it(tmp_path: Path, listed: bool) -> None:
+    planted(tmp_path)
+    spec = FrameworkSpec(name="torch", title="PyTorch", distributions=("torch",), programs=("torch/bin/manager",))
+    record = tmp_path / "torch-1.0.dist-info/RECORD"
+    record.write_text(record.read_text() + "torch/bin/manager,sha256=0,9\n" * listed)
+    found = hole(Disk(FileTree("/", []), (str(tmp_path),), ()), f"{tmp_path}/torch", spec, frozenset())
+    assert (found.path if found else "") == (f"{tmp_path}/torch/bin/manager" if listed else "")
+    (tmp_path / "torch/bin").mkdir()
+    (tmp_path / "torch/bin/manager").touch()
+    assert hole(Disk(FileTree("/", []), (str(tmp_path),), ()), f"{tmp_path}/torch", spec, frozenset()) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "minor", "valid"),
+    [
+        ("<<<<<<< HEAD\nimport near\n", 11, False),
+        ("import near  # and more words than were there before\n", 11, True),
+        ("<<<<<<< HEAD\nimport near\n", 99, True),  # our own Python may not know its syntax
+    ],
+)
+def test_a_longer_file_counts_if_it_is_not_valid_python(tmp_path: Path, text: str, minor: int, valid: bool) -> None:
+    planted(tmp_path)
+    (tmp_path / "near/__init__.py").write_text(text + "from . import thing\n" * 20)
+    found = seen(tmp_path, f"/usr/lib/python3.{minor}")
+    assert (found is None) is valid
+    if found is not None:
+        assert (found.kind, found.why) == ("edited", "changed after installation, and no valid Python")

@@ -1,6 +1,7 @@
 """The X-ray of the target's libraries. Runs under gpudoctor's interpreter with -I -S, for its package gpudoctor.elf, and loads no library.
 
 Arguments: --executable PATH, --root DIR, --path ENTRY..., --framework NAME HOME CUDA CUDNN, --absent FRAMEWORK MODULES, --shadowed MODULE FILE, --file PATH,
+--lacking MODULES (of the standard library),
 --variable NAME VALUE (instead of its own), --own-variables (of those in the list below it takes none of its own), --mapped PATH (open once Python has started).
 """
 
@@ -37,6 +38,7 @@ def main():
     environ.update(values_of_option("--variable", 2))
     task = examine.Task(values_of_option("--executable")[0], values_of_option("--path"), environ, (values_of_option("--root") or ["/"])[0])
     task.shadowed = dict(values_of_option("--shadowed", 2))
+    task.lacking = frozenset(name for names in values_of_option("--lacking") for name in names.split(","))
     task.mapped = values_of_option("--mapped")
     task.absent = dict(values_of_option("--absent", 2))
     task.frameworks = [WantedFramework(*values) for values in values_of_option("--framework", 4)]

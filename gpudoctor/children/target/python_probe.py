@@ -169,6 +169,21 @@ def known(name, path):
     return name in sys.builtin_module_names or _imp.is_frozen(name)
 
 
+def lacking():
+    """The modules of the standard library, or those in --standard before Python 3.10, that an import does not find."""
+    names = getattr(sys, "stdlib_module_names", None) or sys.argv[sys.argv.index("--standard") + 1].split(",")
+    found = set(sys.builtin_module_names) | set(sys.modules)
+    for entry in sys.path:
+        if os.path.isdir(entry):
+            found.update(name.partition(".")[0] for name in os.listdir(entry))
+        elif os.path.exists(entry):
+            return []  # an archive may have any of them
+    import _imp
+
+    absent = sorted(name for name in names if name not in found and not _imp.is_frozen(name))
+    return [name for name in absent if not any(hasattr(finder, "spec_for_" + name) for finder in sys.meta_path)]  # setuptools has distutils
+
+
 def mapped():
     """The CUDA libraries opened while Python started."""
     found = []
@@ -196,6 +211,7 @@ def inside():
         ("environ", environ),
         ("started", started),
         ("shadowing", shadowing),
+        ("lacking", lacking),
         ("mapped", mapped),
     ):
         found = asked(ask)

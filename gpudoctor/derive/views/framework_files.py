@@ -7,7 +7,17 @@ from gpudoctor.derive.libraries import DRIVER_COMPONENT, damaged_libraries, miss
 from gpudoctor.derive.rule_endings import NO_GPU, not_applicable, require_known
 from gpudoctor.derive.views.view import SubjectView
 from gpudoctor.frameworks import FrameworkSpec, spec_of
-from gpudoctor.snapshot import Asking, Damage, Framework, FrameworkLibraries, LibraryUse, Missing, UnfitModule, UnresolvedSymbol
+from gpudoctor.snapshot import (
+    Asking,
+    Damage,
+    Framework,
+    FrameworkLibraries,
+    LibraryUse,
+    Missing,
+    RefusedVariable,
+    UnfitModule,
+    UnresolvedSymbol,
+)
 
 
 class FrameworkFiles(SubjectView):
@@ -75,7 +85,7 @@ class FrameworkFiles(SubjectView):
     def broken_files(self) -> tuple[Damage, ...]:
         """Its own files, or those they link, that cannot be loaded; if there are none, ends the rule unless it was examined."""
         seen = self.xray
-        if not seen.broken and not require_known(seen.uses) and self.observed.cuda_build is not False:
+        if not seen.broken and self.observed.cuda_build is not False and not require_known(seen.uses):
             require_known(seen.code)  # files that could not be read are not known to be broken
         return seen.broken
 
@@ -98,6 +108,11 @@ class FrameworkFiles(SubjectView):
     def shadowed_modules(self) -> tuple[Damage, ...]:
         """The modules of the standard library that its import asks for and that other files shadow."""
         return self._examined.shadowed_modules if self._examined else ()
+
+    @property
+    def refused_variables(self) -> tuple[RefusedVariable, ...]:
+        """The environment variables whose value its import refuses."""
+        return self.xray.refused_variables
 
     @property
     def unfit_module(self) -> UnfitModule | None:

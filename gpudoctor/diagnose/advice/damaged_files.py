@@ -8,9 +8,12 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from gpudoctor.derive import FrameworkView, MachineView
+from gpudoctor.diagnose.advice.old_libraries import replace_old_library
 from gpudoctor.diagnose.advice.packages import reinstall_packages
 from gpudoctor.diagnose.advice.same_release import pin_and_index
 from gpudoctor.diagnose.advice.shell import shell_path
+from gpudoctor.diagnose.advice.standard_modules import complete_python
+from gpudoctor.diagnose.advice.system import rename_file
 from gpudoctor.findings import DOWNLOAD, ROOT, Fix, FixKind
 from gpudoctor.snapshot import Damage, DamageKind, Distribution, Missing
 
@@ -19,6 +22,8 @@ _DAMAGE_TEXTS = {
     DamageKind.NOEXEC: "cannot be loaded",
     DamageKind.ANOTHER_PYTHON: "cannot be loaded",
     DamageKind.MISSING: "is missing",
+    DamageKind.LACKS_VERSION: "is too old",
+    DamageKind.SHADOWED: "is not imported",
 }
 _REINSTALL_FOREIGN = {
     "conda": "Reinstall the conda package that contains {path}",
@@ -32,7 +37,11 @@ _FRAMEWORK_FILES = ("/", "libtorch", "libtensorflow", "libc10")
 
 def damage_text(damage: Damage) -> str:
     """Return what is wrong with a file: "/env/lib/libcudnn.so.9 is damaged (file too short)"."""
+    if damage.kind is DamageKind.NOT_IN_PYTHON:
+        return f"Python lacks its module {damage.path}, which {short_path(damage.asked_by)} imports"
     state = _DAMAGE_TEXTS.get(damage.kind, "is damaged")
+    if damage.kind is DamageKind.LACKS_VERSION:
+        state = f"{state} for {short_path(damage.asked_by)}"
     needed_by = f", which {short_path(damage.asked_by)} needs," if damage.asked_by and damage.kind is DamageKind.MISSING else ""
     return f"{posixpath.normpath(damage.path)}{needed_by} {state} ({damage.why})"
 
@@ -51,6 +60,15 @@ def replace_damaged(found: list[Damage], framework: FrameworkView) -> Iterator[F
     """Return fixes that repair or replace damaged files of a framework."""
     paths = tuple(dict.fromkeys(damage.path for damage in found))
     kinds = {damage.kind for damage in found}
+    if found[0].kind is DamageKind.NOT_IN_PYTHON:
+        yield from complete_python(found[0].path, framework.machine)
+        return
+    if found[0].kind is DamageKind.SHADOWED:
+        yield rename_file(found[0].path.removesuffix(".py"))
+        return
+    if found[0].kind is DamageKind.LACKS_VERSION:
+        yield from replace_old_library(found[0], framework.machine)
+        return
     if kinds <= {DamageKind.UNREADABLE}:
         yield make_readable(paths)
         return

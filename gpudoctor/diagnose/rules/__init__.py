@@ -151,6 +151,7 @@ FAMILIES: dict[str, dict[str, tuple[str, ...]]] = {
         "python_32bit": (),
         "msvc_redistributable_missing": ("windows",),
         "packages_overwrite_each_other": (),
+        "variable_stops_import": (),
     },
     "state": {
         "cuda_visible_devices_masked": ("visible_devices", "variables"),

@@ -103,6 +103,29 @@ RECIPES: dict[str, Recipe] = {
         Files(files={"torch/lib/libtorch_cuda.so": ""}),
         roots=("framework-files-damaged",),
     ),
+    "logs-of-an-unknown-name": replace(
+        having(
+            "TORCH_LOGS names a log that this release of PyTorch does not have",
+            torch(),
+            *TORCH_WHEELS,
+            Files(
+                files={"torch/_logging/_registrations.py": 'register_log("dynamo", ["torch._dynamo"])\nregister_artifact("guards", "")\n'}
+            ),
+            roots=("variable-stops-import",),
+        ),
+        environment={"TORCH_LOGS": "+dynamo,graphs"},
+    ),
+    "logs-of-known-names": replace(
+        having(
+            "TORCH_LOGS names logs, a module and everything",
+            torch(),
+            *TORCH_WHEELS,
+            Files(
+                files={"torch/_logging/_registrations.py": 'register_log("dynamo", ["torch._dynamo"])\nregister_artifact("guards", "")\n'}
+            ),
+        ),
+        environment={"TORCH_LOGS": "+dynamo, -guards,torch,all"},
+    ),
     "cuda-beside-the-loaders-path": having(
         "the toolkit that TensorFlow wants in /usr/local/cuda, where the loader does not look",
         tensorflow(),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
+import re
+from struct import Struct
 
 from gpudoctor.children.own.xray.components import WHEELS, component
 from gpudoctor.elf import file
@@ -26,6 +29,19 @@ _HEADER_BYTES = 8192
 MODULES = (".py", ".so")
 DANGLING = -1
 """The size of a link to a file that does not exist."""
+GARBLED = -2
+"""The size of a file whose beginning no import can read."""
+ZEROS = ("zeroed", "filled with zeros")
+_PYTHON_FOLDER = re.compile(r"/python3\.(\d+)$")
+_RECORD_BYTES = 8 << 20
+_HEAD_BYTES = 64
+_INSTALLATION_SECONDS = 5.0
+"""Seconds between the last files that an installer writes."""
+_PYC_HEADER = Struct("<4sIII")
+"""Magic number, flags, time and size of the source (PEP 552): with flag 1 alone, an unchecked hash."""
+_WORD = 0xFFFFFFFF
+_ONE_BLOCK = 1
+"""st_blocks of a file of zeros: none on XFS and ext4, one with the compression of ZFS and Btrfs."""
 
 
 class Disk:
@@ -36,6 +52,8 @@ class Disk:
         self._place = system.place
         self.real = system.real
         self.path = tuple(folder.rstrip("/") for folder in path if folder.startswith("/"))
+        self.python = next((found[1] for folder in self.path if (found := _PYTHON_FOLDER.search(folder))), "")
+        """The minor version of the examined Python, by the folder of its standard library; empty if unknown."""
         self._prefixes = prefixes
         self._listed: dict[str, list[str]] = {}
         self._wheels: dict[str, dict[str, list[str]]] = {}
@@ -102,18 +120,69 @@ class Disk:
             return refused.kind, refused.reason
         return None if elf.machine == os.uname().machine else ("not-elf", f"compiled for {elf.machine}")
 
-    def sizes(self, folder: str) -> dict[str, int] | None:
-        """The sizes of the modules in a folder by name, DANGLING for a link to nothing, and 0 for everything else there, which takes no time.
+    def sizes(self, folder: str, installed: float = math.inf) -> dict[str, int] | None:
+        """The sizes of the modules in a folder by name, DANGLING for a link to nothing, GARBLED for a file that `garbled` has something to say of, and 0 for everything else there, which takes no time.
+
+        Those are read that take no room on disk or that were changed after `installed`, in seconds since 1970.
 
         Empty if there is no such folder, None if it cannot be read.
         """
         try:
             with os.scandir(self._place(folder)) as entries:
-                return {entry.name: _size_of_entry(entry) if entry.name.endswith(MODULES) else 0 for entry in entries}
+                return {
+                    entry.name: self._size_of_entry(entry, folder, installed) if entry.name.endswith(MODULES) else 0 for entry in entries
+                }
         except (FileNotFoundError, NotADirectoryError):
             return {}
         except (OSError, ValueError):
             return None
+
+    def _size_of_entry(self, entry: os.DirEntry[str], folder: str, installed: float) -> int:
+        try:
+            status = entry.stat()
+        except OSError:
+            return DANGLING
+        size = status.st_size
+        if status.st_ctime < installed and status.st_blocks > _ONE_BLOCK:  # nearly all; a call for each would take too long
+            return size
+        return GARBLED if _is_suspect(status, installed) and self.garbled(f"{folder}/{entry.name}") else size
+
+    def garbled(self, path: str) -> tuple[str, str] | None:
+        """A kind of damage and its words for a module that begins with zeros, as after a power failure, or a Python file that is no text."""
+        data = self.data(path, _HEAD_BYTES)
+        if data and not any(data):
+            return ZEROS
+        if not path.endswith(".py") or (b"\0" not in data and _is_text(data)):
+            return None
+        return "garbled", "not a text file"
+
+    def size_and_suspicion(self, path: str, installed: float) -> tuple[int | None, bool]:
+        """The bytes of a file, None if it cannot be looked at, and whether it may be filled with zeros, as in `sizes`."""
+        try:
+            status = os.stat(self._place(path))
+        except (OSError, ValueError):
+            return None, False
+        return status.st_size, _is_suspect(status, installed)
+
+    def time_of_change(self, path: str) -> float:
+        """When a file was last written, linked or renamed, in seconds since 1970; infinite if it cannot be looked at."""
+        try:
+            return os.stat(self._place(path)).st_ctime
+        except (OSError, ValueError):
+            return math.inf
+
+    def is_compiled(self, path: str, python: str) -> bool:
+        """Whether Python 3.`python` imports a .py file from its __pycache__ without reading it: the header there has its time and size."""
+        folder, _, name = path.rpartition("/")
+        header = self.data(f"{folder}/__pycache__/{name[:-3]}.cpython-3{python}.pyc", _PYC_HEADER.size)
+        if len(header) < _PYC_HEADER.size or not any(header):
+            return False
+        _, flags, time, size = _PYC_HEADER.unpack(header)
+        try:
+            status = os.stat(self._place(path))
+        except (OSError, ValueError):
+            return False
+        return flags in {1, 0} and (flags == 1 or (time, size) == (int(status.st_mtime) & _WORD, status.st_size & _WORD))
 
     def needed(self, path: str) -> tuple[str, ...]:
         """The libraries that a file links; none if it cannot be read."""
@@ -218,6 +287,16 @@ class Disk:
         owner = "driver" if component == "cuda" else self._place_owner(path)
         return self._wheels_of_file(path, component)[1] or ([owner] if owner else [])
 
+    def owners_by_record(self, path: str) -> list[str]:
+        """The distributions whose RECORD lists a file of a package; it is read of all in that folder, so only for a file that is damaged."""
+        for site in self.path:
+            inside = path[len(site) + 1 :] if path.startswith(f"{site}/") else ""
+            infos = [entry for entry in self.names(site) if entry.endswith(".dist-info")] if inside else []
+            owning = [entry for entry in infos if f"\n{inside}," in f"\n{self.text(f'{site}/{entry}/RECORD', _RECORD_BYTES)}"]
+            if owning:
+                return [entry.partition("-")[0].replace("_", "-").replace(".", "-").lower() for entry in sorted(owning)]
+        return []
+
     def _place_owner(self, path: str) -> str:
         if any(path.startswith(f"{prefix}/lib/") and self.exists(f"{prefix}/conda-meta") for prefix in self._prefixes):
             return "conda"
@@ -294,11 +373,19 @@ class Disk:
         return (soname.partition(".so.")[2], "the soname") if ".so." in soname else "neither metadata nor its name states it"
 
 
-def _size_of_entry(entry: os.DirEntry[str]) -> int:
+def _is_text(data: bytes) -> bool:
+    """Whether the beginning of a Python file is UTF-8, or of the encoding that it names; a letter may be cut off."""
     try:
-        return entry.stat().st_size
-    except OSError:
-        return DANGLING
+        data.decode()
+    except UnicodeDecodeError as error:
+        return error.start > len(data) - 4 or b"coding" in data
+    return True
+
+
+def _is_suspect(status: os.stat_result, installed: float) -> bool:
+    """Whether a file may be filled with zeros: it takes no room on disk, or was changed after its package was installed."""
+    takes_none = status.st_blocks <= _ONE_BLOCK and status.st_size > _HEAD_BYTES
+    return takes_none or status.st_ctime > installed + _INSTALLATION_SECONDS
 
 
 def defined(text: str, words: tuple[str, ...]) -> str:

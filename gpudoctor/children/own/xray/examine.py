@@ -10,8 +10,10 @@ from gpudoctor.children.own.xray import triton, xla
 from gpudoctor.children.own.xray.components import component
 from gpudoctor.children.own.xray.disk import Disk
 from gpudoctor.children.own.xray.extensions import extensions
+from gpudoctor.children.own.xray.old_libraries import LACKS_VERSION, old_libraries
 from gpudoctor.children.own.xray.patient import Around, Patient, damage, missing, nearby, places
-from gpudoctor.children.own.xray.python_files import UNFIT, Hole, asking, holes
+from gpudoctor.children.own.xray.python_files import NOT_IN_PYTHON, UNFIT, Hole, asking, holes
+from gpudoctor.children.own.xray.refused_variables import refused_variables
 from gpudoctor.children.own.xray.unresolved import unresolved
 from gpudoctor.children.own.xray.wanted import WantedFramework, loading
 from gpudoctor.elf.loader import Loader, LoaderSetting
@@ -35,6 +37,8 @@ class Task:
         """Libraries that something opens while Python starts."""
         self.shadowed: dict[str, str] = {}
         """The files that shadow modules of the standard library, by module."""
+        self.lacking: frozenset[str] = frozenset()
+        """The modules of the standard library that the target's Python does not have."""
         self.absent: dict[str, str] = {}
         """By framework: the modules of packages that it requires and that are not installed, with commas."""
 
@@ -86,7 +90,8 @@ def environment(task: Task, say: Say, mark: Mark) -> None:
         mark(f"looking at {wish.name}")
         try:
             said = _framework_libraries(shared, wish, task.environ)
-            said |= _missing_python_files(shared, said, wish, task.absent.get(wish.name, ""))
+            said |= _missing_python_files(shared, said, wish, task)
+            said |= _refused_variables(shared, wish, task.environ)
             say({**said, **_shadowed_modules(shared, wish, task.shadowed)})
         except Exception as error:  # noqa: BLE001 -- a defect of ours costs one framework, and is said
             crash = crashed(error)
@@ -136,6 +141,8 @@ def _framework_libraries(shared: Around, wish: WantedFramework, environ: Mapping
     also = [library.path for library in patient.loader.objects if component(library.name) is not None and library.path not in taken]
     for path in own:
         _record_unloadable(patient, path)
+    for old in old_libraries(patient):
+        patient.break_off(old.library.path, LACKS_VERSION, old.why, old.needed_by, instead=old.instead)
     lacking = unresolved(shared, patient.loader.objects)
     uses = missing("failed", patient.unknown) if patient.unknown else uses
     mapped = sum(library.elf.span for library in patient.loader.objects)
@@ -150,10 +157,11 @@ def _framework_libraries(shared: Around, wish: WantedFramework, environ: Mapping
     }
 
 
-def _missing_python_files(shared: Around, said: dict[str, Any], wish: WantedFramework, absent: str) -> dict[str, Any]:
-    """What the import of the framework's Python files lacks: one of them, or a module of another package."""
+def _missing_python_files(shared: Around, said: dict[str, Any], wish: WantedFramework, task: Task) -> dict[str, Any]:
+    """What the import of the framework's Python files lacks: one of them, or a module of another package or of the standard library."""
     spec = spec_of(wish.name)
-    found = holes(shared.disk, wish.home, spec, frozenset(filter(None, absent.split(","))))
+    absent = frozenset(filter(None, task.absent.get(wish.name, "").split(",")))
+    found = holes(shared.disk, wish.home, spec, absent, task.lacking)
     first = next(iter(found), None)
     if first is not None and first.kind in UNFIT:
         return {"unfit_modules": [_unfit(first)]}
@@ -163,7 +171,7 @@ def _missing_python_files(shared: Around, said: dict[str, Any], wish: WantedFram
         of_library = library and one.path.startswith(f"{os.path.dirname(wish.home)}/{library}/")
         owners = [one.owner or library] if one.owner or of_library else []
         lacking.append(damage(one.path or one.module, one.kind, one.why, owners) | {"asked_by": one.asked_by})
-    if first is not None and first.path:
+    if first is not None and (first.path or first.kind == NOT_IN_PYTHON):
         return {"broken": [*said.get("broken", ()), *lacking]}
     return {"absent_modules": lacking} if lacking else {}
 
@@ -178,6 +186,13 @@ def _shadowed_modules(shared: Around, wish: WantedFramework, shadows: Mapping[st
     """The modules of the standard library that the framework's import asks for and that other files shadow."""
     asked = asking(shared.disk, wish.home, spec_of(wish.name), shadows) if shadows else []
     return {"shadowed_modules": [damage(one.module, one.kind, one.why, []) | {"asked_by": one.asked_by} for one in asked]} if asked else {}
+
+
+def _refused_variables(shared: Around, wish: WantedFramework, environ: Mapping[str, str]) -> dict[str, Any]:
+    """The environment variables that stop the framework's import."""
+    found = refused_variables(shared.disk, os.path.dirname(wish.home), spec_of(wish.name).accepted_values, environ)
+    said = [{"type": "refused-variable", "name": name, "value": value, "why": why} for name, value, why in found]
+    return {"refused_variables": said} if said else {}
 
 
 def _record_unloadable(patient: Patient, path: str) -> None:

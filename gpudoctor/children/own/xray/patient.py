@@ -13,10 +13,12 @@ from gpudoctor.elf.loader import LoadedObject, Loader, LoaderSetting, Lookup, Op
 from gpudoctor.elf.system import CannotLoad, FileTree
 
 BASE = frozenset((
-    "libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libutil.so.1", "libgcc_s.so.1", "libstdc++.so.6",
+    "libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libutil.so.1",
     "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1",
 ))  # fmt: skip
-"""Every process has these, and CUDA has none of them: their needs are not followed."""
+"""glibc's libraries, which every process has: their needs are not followed."""
+_COMPILERS = frozenset(("libgcc_s.so.1", "libstdc++.so.6"))
+"""Not followed where the program runs here and the system's folders are those of another machine's tree."""
 MOST_ELSEWHERE = 12
 
 
@@ -33,6 +35,8 @@ class Around:
         self.disk = disk
         self.setting = setting
         self.program = program
+        self.skipped = BASE if system.is_here else BASE | _COMPILERS
+        """The libraries whose needs are not followed."""
         self.mapped: list[str] = []
         """CUDA libraries that are open once Python has started."""
         self._codes: dict[str, dict[str, Any]] = {}
@@ -102,7 +106,7 @@ class Patient:
 
     def load(self, path: str, *, why: str = "", note: bool = True) -> OpenResult:
         """Open a file of the framework, or one that it names, by its path; `why` is who asks."""
-        opening = self.loader.open(path, self.main, skip=BASE)
+        opening = self.loader.open(path, self.main, skip=self.around.skipped)
         first = opening.resolutions[0]
         if why and first.found is not None and not first.already:
             first.found.way = SearchSource("", why)
@@ -132,11 +136,13 @@ class Patient:
         }  # fmt: skip
         self._own[wanted] = True
 
-    def break_off(self, path: str, kind: str, why: str, asker: str = "") -> None:
-        """Record why the framework's import fails."""
+    def break_off(self, path: str, kind: str, why: str, asker: str = "", *, instead: str = "") -> None:
+        """Record why the framework's import fails; `instead` is a file that would do."""
         path, asker = (os.path.normpath(one) if one else "" for one in (path, asker))
-        owners = self.around.disk.owners(path, "") if path.startswith("/") and not path.startswith(f"{self._home}/") else []
-        self.broken.setdefault(path, damage(path, kind, why, owners) | {"asked_by": asker})
+        elsewhere = path.startswith("/") and not path.startswith(f"{self._home}/")
+        disk = self.around.disk
+        owners = disk.owners(path, "") or disk.owners_by_record(path) if elsewhere else []
+        self.broken.setdefault(path, damage(path, kind, why, owners) | {"asked_by": asker, **({"instead": instead} if instead else {})})
 
     def forget(self) -> None:
         """Clear the record."""
@@ -146,7 +152,7 @@ class Patient:
 
     def open(self, wanted: str, caller: LoadedObject, *, vital: bool) -> OpenResult:
         """Open by name, like dlopen."""
-        opening = self.loader.open(wanted, caller, skip=BASE, shadows=True)
+        opening = self.loader.open(wanted, caller, skip=self.around.skipped, shadows=True)
         self.note(opening.resolutions[0], asking="opened", vital=vital)
         for resolution in opening.resolutions[1:]:
             self.note(resolution, asking="linked", vital=vital)

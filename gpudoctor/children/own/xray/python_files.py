@@ -5,13 +5,14 @@ The RECORDs of wheels list its files and those of what it requires. Only if some
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from gpudoctor.children.own.xray.disk import DANGLING, Disk
+from gpudoctor.children.own.xray.disk import DANGLING, GARBLED, ZEROS, Disk
 from gpudoctor.children.own.xray.required_files import (
     GONE,
     RECORD_BYTES,
@@ -21,7 +22,7 @@ from gpudoctor.children.own.xray.required_files import (
     module,
     normal_name,
     recorded_files,
-    shortened,
+    rewritten,
 )
 from gpudoctor.frameworks.spec import BuildFile, FrameworkSpec
 
@@ -43,9 +44,19 @@ _DYNAMIC = re.compile(
     re.MULTILINE,
 )
 """What makes names of a module that its text need not have."""
+_RARELY_IMPORTED = frozenset((
+    "_crypt", "_curses", "_curses_panel", "_dbm", "_gdbm", "_msi", "_overlapped", "_scproxy", "_tkinter", "_winapi", "_wmi", "crypt", "curses",
+    "ensurepip", "idlelib", "lib2to3", "msilib", "msvcrt", "nis", "nt", "ossaudiodev", "readline", "spwd", "tkinter", "turtle", "turtledemo",
+    "winreg", "winsound",
+))  # fmt: skip
+"""Modules of other systems, and those that distributions leave out: no framework's import needs them, so their absence alone is no reason to follow it."""
+NOT_IN_PYTHON = "not-in-python"
+"""The kind of a module of the standard library that the target's Python lacks."""
 UNFIT = ("lacks-name", "another-numpy", "shadowed-package")
 """Kinds of modules that are there and are not what the import needs."""
 FOR_NUMPY_1 = ("another-numpy", "compiled for NumPy 1")
+_SAMPLE = 40
+"""Files to read for zeros: to open all of torch would take a third of the whole X-ray's time."""
 _SYNTAX_TREE_FLAG = 0x400  # PyCF_ONLY_AST
 _WORD_FORM = re.compile(r"[^\W\d]\w*")
 
@@ -79,7 +90,11 @@ class WheelFiles:
         self._site = site
         self._names = names
         self._library = ""
-        self._sizes = {path: size for name in names for path, size in recorded(disk, site, name, distributions).items()}
+        self._not_in_python: frozenset[str] = frozenset()
+        found = [recorded(disk, site, name, distributions) for name in names]
+        self._sizes = {path: size for one in found for path, size in one.sizes.items()}
+        self._installed_at = max((disk.time_of_change(one.record) for one in found if one.record), default=math.inf)
+        self._records = [one.record for one in found if one.record]
         self._modules = {module(path): path for path in self._sizes}
         self._required: Required | None = None
 
@@ -90,11 +105,43 @@ class WheelFiles:
         for path, size in self._sizes.items():
             folder, _, name = path.rpartition("/")
             if folder not in folders:
-                folders[folder] = self._disk.sizes(f"{self._site}/{folder}")
+                folders[folder] = self._disk.sizes(f"{self._site}/{folder}", self._installed_at)
             there = folders[folder]
-            if there is not None and there.get(name) != size and (problem := self._problem(path, there, name, size)):
+            if there is None:
+                continue
+            problem = self._problem(path, there, name, size) if there.get(name) != size else None
+            if problem or (name[:-3] in there and name.endswith(".py") and (problem := self._beside(path, there))):
                 found[path] = problem
-        return found
+        return found | self._zeroed(found)
+
+    def lost_program(self, names: tuple[str, ...]) -> Hole | None:
+        """The first of these files that the package's RECORD lists and that is gone; the import looks for them, although they are no modules."""
+        for name in names:
+            if not self._disk.exists(self._at(name)) and any(
+                f"\n{name}," in self._disk.text(record, RECORD_BYTES) for record in self._records
+            ):
+                return Hole("", self._at(name), *GONE, "")
+        return None
+
+    def _beside(self, path: str, there: Mapping[str, int]) -> DamageWords | None:
+        """What an import takes in place of a recorded module: a folder of that name beside it, which no RECORD lists."""
+        folder = path.removesuffix(".py")
+        other = f"{folder}/__init__.py"
+        is_shadowed = folder.rpartition("/")[2] in there and other not in self._sizes and self._disk.exists(self._at(other))
+        return ("shadowed", f"the folder {self._at(folder)} is imported in its place") if is_shadowed else None
+
+    def _zeroed(self, found: Mapping[str, DamageWords]) -> dict[str, DamageWords]:
+        """The files of the right size that are filled with zeros: a power failure leaves many, so all are read only if one of a sample is."""
+        if ZEROS not in found.values() and not any(self._unreadable(path) == ZEROS for path in _sample(self._sizes)):
+            return {}
+        left = (path for path, size in self._sizes.items() if size and path not in found)
+        return {path: problem for path in left if (problem := self._unreadable(path))}
+
+    def _unreadable(self, path: str) -> DamageWords | None:
+        """What the beginning of a file has that no import can read, unless Python has compiled it before."""
+        at = self._at(path)
+        problem = self._disk.garbled(at)
+        return None if path.endswith(".py") and problem and self._disk.is_compiled(at, self._disk.python) else problem
 
     def unstated(self, build: BuildFile) -> dict[str, DamageWords]:
         """The file in which the package should state its build, if it is not as recorded and does not: as in `lost`."""
@@ -112,47 +159,64 @@ class WheelFiles:
             return None  # a folder without its empty __init__.py is a package too
         if actual is None:
             return None if f"{name[:-3]}.pyc" in there else GONE
+        if actual == GARBLED:
+            return self._unreadable(path)
         if actual == DANGLING:
             return "dangling-link", "a link to a file that does not exist"
-        return shortened(actual, size, lambda: self._disk.text(f"{self._site}/{path}", RECORD_BYTES)) if name.endswith(".py") else None
+        return (
+            rewritten(actual, size, lambda: self._disk.text(self._at(path), RECORD_BYTES), self._disk.python)
+            if name.endswith(".py")
+            else None
+        )
 
     def first_hole(self, start: tuple[str, ...], lost: dict[str, DamageWords], absent: frozenset[str]) -> Hole | None:
         """The first of these files and modules that the imports of the modules `start` ask for at module level, in the order of the statements.
 
         If a package is absent, so may be modules that are not named after it: absl of absl-py.
         """
-        seen: set[str] = set()
-        waiting: list[tuple[str, str, Iterator[str]]] = [("", "", iter(start))]
+        seen: dict[str, None] = {}
+        waiting = [_Frame("", "", "", iter(start))]
         while waiting:
-            asker, around, wanted = waiting[-1]
-            name = next(wanted, None)
+            asker = waiting[-1].file
+            name = next(waiting[-1].wanted, None)
             if name is None:
                 waiting.pop()
             elif name not in seen:
-                seen.add(name)
+                seen[name] = None
                 path = self._path(name)
                 found = self._wrong(name, path, lost, absent)
-                if found is not None and self._imports_it(asker, around, name):
-                    return found._replace(asked_by=asker)
                 if found is not None:
-                    seen.discard(name)  # another file may have it in a statement
+                    if (depth := self._false_depth([*waiting, _Frame("", "", name, iter(()))])) is None:
+                        return found._replace(asked_by=asker)
+                    _forget(seen, waiting[depth].module if depth < len(waiting) else name)  # another file may have it in a statement
+                    del waiting[depth:]
                 elif path.endswith(".py"):
                     inside = name if path.endswith("/__init__.py") else name.rpartition(".")[0]
                     if (unmet := self._unmet(self._at(path), inside)) is not None:
                         return unmet
-                    waiting.append((self._at(path), inside, self._imports(path, inside)))
+                    waiting.append(_Frame(self._at(path), inside, name, self._imports(path, inside)))
                     certain = next(filter(self._path, _CERTAIN_MODULES.get(name, ())), "")
-                    waiting.append(("", "", _name_with_parents(certain)))
+                    waiting.append(_Frame("", "", name, _name_with_parents(certain)))
                 elif self._required and path in self._required.for_numpy_1:
-                    return Hole(name, path, *FOR_NUMPY_1, waiting[-1][0] if waiting else "")
+                    return Hole(name, path, *FOR_NUMPY_1, waiting[-1].file if waiting else "")
                 elif library := self._required.unlinked(self._at(path)) if self._required and path else "":
                     return Hole(name, library, *lost[library], self._at(path))
+        return None
+
+    def _false_depth(self, frames: list[_Frame]) -> int | None:
+        """The first of these frames whose module the file of an earlier one does not import in a statement; None if all are imported."""
+        for depth in range(1, len(frames)):
+            asking, module = frames[depth - 1], frames[depth].module
+            if asking.file and module != asking.module and not self._imports_it(asking.file, asking.package, module):
+                return depth
         return None
 
     def _wrong(self, name: str, path: str, lost: dict[str, DamageWords], absent: frozenset[str]) -> Hole | None:
         """What is wrong with the file of a module, or with a module of another package, if something is."""
         if name not in absent and path in lost:
             return Hole(name, self._at(path), *lost[path], "")
+        if name.partition(".")[0] in self._not_in_python and not path:
+            return Hole(name, "", NOT_IN_PYTHON, "the standard library of this Python lacks it", "")
         optional = self._required.optional if self._required else ()
         if name.partition(".")[0] not in optional and (name in absent or (absent and not self._exists(name))):
             return Hole(name, "", "missing", "its package is not installed", "")
@@ -242,7 +306,7 @@ class WheelFiles:
     def _path(self, name: str) -> str:
         """The file of a module of the packages, below the folder that holds them; without a RECORD, if it is there; otherwise empty."""
         top, place = name.partition(".")[0], name.replace(".", "/")
-        if self._library and top in _STANDARD_MODULES:
+        if self._library and (top in _STANDARD_MODULES or top in self._not_in_python):
             place = f"{self._library}/{place}"
         elif self._modules or top not in self._names:
             return self._modules.get(name, "") or (self._required.modules.get(name, "") if self._required else "")
@@ -251,8 +315,9 @@ class WheelFiles:
     def _at(self, path: str) -> str:
         return path if path.startswith("/") else f"{self._site}/{path}"
 
-    def with_library(self) -> WheelFiles:
-        """The same, which also follows the imports of the standard library."""
+    def with_library(self, lacking: frozenset[str] = frozenset()) -> WheelFiles:
+        """The same, which also follows the imports of the standard library; `lacking` are the modules that are not in it."""
+        self._not_in_python = lacking
         self._library = next((folder for folder in self._disk.path if self._disk.exists(f"{folder}/os.py")), "")
         return self
 
@@ -265,7 +330,25 @@ class WheelFiles:
         return bool(self._path(name)) or name.partition(".")[0] in _STANDARD_MODULES or self._disk.finds(name)
 
     def _imports(self, path: str, around: str) -> Iterator[str]:
-        yield from imports(self._disk.text(self._at(path)), around, self._path)
+        found = _statements_by_form(self._disk.text(self._at(path)), excused=not self._not_in_python)
+        yield from _imported_names(found, around, self._path)
+
+
+class _Frame(NamedTuple):
+    """A module whose imports are followed."""
+
+    file: str
+    """Empty for modules that no statement asks for."""
+    package: str
+    module: str
+    wanted: Iterator[str]
+
+
+def _forget(seen: dict[str, None], module: str) -> None:
+    """Remove a module, and all that were seen after it."""
+    names = list(seen)
+    for name in names[names.index(module) :]:
+        del seen[name]
 
 
 def imports(source: str, around: str, is_module: Callable[[str], object]) -> Iterator[str]:
@@ -277,11 +360,22 @@ Statement = tuple[str, tuple[str, ...]]
 """The module of a `from` with its dots, or "" for an `import`, and the names after it."""
 
 
-def _statements_by_form(source: str) -> Iterator[Statement]:
-    """Read the statements by their form, also those in texts: of a thousand files, parsing takes seconds."""
+def _statements_by_form(source: str, *, excused: bool = True) -> Iterator[Statement]:
+    """Read the statements by their form, also those in texts: of a thousand files, parsing takes seconds.
+
+    With `excused` also those in a `try` that excuses an absent module.
+    """
     for found in _IMPORT_STATEMENT.finditer(source):
+        if found["tried"] and not excused:
+            continue
         names = found["modules"] or found["tried"] or re.sub(r"#[^\n]*", "", found["names"]).strip("()")
         yield found["module"] or "", tuple(name.strip().partition(" ")[0] for name in names.split(","))
+
+
+def _sample(paths: Iterable[str]) -> list[str]:
+    """Some of a package's files, evenly spread, with the first."""
+    every = list(paths)
+    return every[:: len(every) // _SAMPLE + 1]
 
 
 def _tree(source: str, path: str) -> Any:
@@ -385,16 +479,26 @@ def _name_with_parents(name: str) -> Iterator[str]:
         yield from (".".join(parts[: number + 1]) for number in range(len(parts)))
 
 
-def recorded(disk: Disk, site: str, package: str, distributions: tuple[str, ...]) -> dict[str, int]:
-    """The Python files and extension modules of the wheel with an import package, with their sizes; empty unless exactly one wheel has it."""
+class Recorded(NamedTuple):
+    """The Python files and extension modules of a wheel."""
+
+    sizes: dict[str, int]
+    """By path below the folder that holds the package."""
+    record: str
+    """Its RECORD; empty if it is not known."""
+
+
+def recorded(disk: Disk, site: str, package: str, distributions: tuple[str, ...]) -> Recorded:
+    """What the wheel with an import package installed; empty unless exactly one wheel has it."""
     found = []
     for entry in disk.names(site):
         stem, info, _ = entry.partition(".dist-info")
         name = normal_name(stem.partition("-")[0])
         if info and name in distributions:
-            files = _sizes_in_record(disk.text(f"{site}/{entry}/RECORD", RECORD_BYTES))
-            found += [files] if f"{package}/__init__.py" in files else []
-    return found[0] if len(found) == 1 else {}
+            record = f"{site}/{entry}/RECORD"
+            files = _sizes_in_record(disk.text(record, RECORD_BYTES))
+            found += [Recorded(files, record)] if f"{package}/__init__.py" in files else []
+    return found[0] if len(found) == 1 else Recorded({}, "")
 
 
 def _sizes_in_record(text: str) -> dict[str, int]:
@@ -411,20 +515,23 @@ def unstartable(disk: Disk, home: str, name: str) -> Hole | None:
     return None if starts or there is None else Hole(name, f"{home}/__init__.py", "missing", "nothing in its folder can be imported", "")
 
 
-def holes(disk: Disk, home: str, spec: FrameworkSpec, absent: frozenset[str]) -> list[Hole]:
+def holes(disk: Disk, home: str, spec: FrameworkSpec, absent: frozenset[str], lacking: frozenset[str] = frozenset()) -> list[Hole]:
     """What the import of the framework in the folder `home` lacks: the first file or module, and all packages that are absent and that others require.
 
-    `absent` are the modules of packages that it requires and that are not installed.
+    `absent` are the modules of packages that it requires and that are not installed, `lacking` those of the standard library that Python lacks.
     """
     if start := unstartable(disk, home, spec.name):
         return [start]
+    incomplete = bool(lacking - _RARELY_IMPORTED)
     package = _package_of_framework(disk, home, spec)
+    package = package.with_library(lacking) if incomplete else package
     required = Required(disk, _distribution_names(spec), spec.optional)
     lost = (package.unstated(spec.build) if spec.build else {}) | package.lost() | required.lost
     absent |= frozenset(name.replace("-", "_") for name in required.absent)
     stating = (module(file) for file, _ in (spec.version_files[name] for name in spec.distributions[:1] if name in spec.version_files))
-    wrong = lost or absent or required.refused or required.for_numpy_1 or required.shadows
+    wrong = lost or absent or required.refused or required.for_numpy_1 or required.shadows or incomplete
     found = package.beside(required).first_hole((spec.name, *stating), lost, absent) if wrong else None
+    found = found or package.lost_program(spec.programs)
     others = [Hole(name, "", "missing", "its package is not installed", "", by) for name, by in required.absent.items()]
     if found is None:
         return others

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from gpudoctor.children.own.xray.disk import Disk
+from gpudoctor.children.own.xray.disk import ZEROS, Disk
 from gpudoctor.frameworks import NVIDIA_PACKAGES
 
 RECORD_BYTES = 8 << 20
@@ -32,7 +33,8 @@ _FEW_MODULES = 2
 _MOST_SEARCHED = 16 << 20
 """Bytes of an extension module."""
 _OF_A_MACHINE = re.compile(r"\.cpython-\d+-(\w+)-linux-\w+\.so$")
-_PYTHON_FOLDER = re.compile(r"/python3\.(\d+)$")
+_OLDEST_SYNTAX = 7
+"""Python 3.6 lets async be a name."""
 GONE = ("missing", "its package's RECORD lists it")
 
 DamageWords = tuple[str, str]
@@ -60,6 +62,10 @@ class Required:
         self.optional = optional
         self._records: dict[str, str] = {}
         """By distribution: its RECORD."""
+        self._installed_at = 0.0
+        """When the distribution that is looked at was installed."""
+        self.thorough = False
+        """Whether every file is read, as one is filled with zeros."""
         self.absent: dict[str, str] = {}
         """By distribution that is not installed: the one that requires it, which is no framework."""
         self.refused: dict[str, Refusal] = {}
@@ -114,7 +120,9 @@ class Required:
     @cached_property
     def lost(self) -> dict[str, DamageWords]:
         """What no import can use of these packages' files, by path."""
-        return {path: problem for name in self._records for path, problem in self._lost_of(name)}
+        found = {path: problem for name in self._records for path, problem in self._lost_of(name)}
+        self.thorough = ZEROS in found.values()
+        return found | ({path: problem for name in self._records for path, problem in self._lost_of(name)} if self.thorough else {})
 
     @cached_property
     def owners(self) -> dict[str, str]:
@@ -220,6 +228,7 @@ class Required:
 
     def _lost_of(self, name: str) -> Iterator[tuple[str, DamageWords]]:
         site = self._site(name)
+        self._installed_at = self._disk.time_of_change(self._records[name])
         folders: dict[str, list[tuple[str, str]]] = {}
         for path, size in self._files(name):
             folder, _, file = path.rpartition("/")
@@ -230,7 +239,7 @@ class Required:
             starting = "/" not in folder
             for file, size in files:
                 library = file.endswith(".so")
-                if file in there and not (library or starting):
+                if file in there and not (library or starting or self.thorough):
                     continue
                 problem = self._problem(place, file, size, there, compares=library or not folder or file == "__init__.py")
                 if problem and self._is_imported_from(site, folder or file):
@@ -245,7 +254,7 @@ class Required:
             built_for = _OF_A_MACHINE.search(file)
             if built_for and built_for[1] != os.uname().machine:
                 return "not-elf", f"compiled for {built_for[1]}"
-            return self._unlike(f"{folder}/{file}", size) if compares else None
+            return self._unlike(f"{folder}/{file}", size) if compares or self.thorough else None
         empty_start = file == "__init__.py" and size == "0" and there  # a folder without it is a package too
         if empty_start or f"{file[:-3]}.pyc" in there or self._is_closed(folder):
             return None
@@ -253,21 +262,28 @@ class Required:
 
     def _unlike(self, path: str, size: str) -> DamageWords | None:
         """What is wrong with a file of another size than the RECORD states."""
-        actual = self._disk.size(path)
-        if actual is None or str(actual) == size or not size:
+        actual, suspect = self._disk.size_and_suspicion(path, self._installed_at)
+        if actual is None or not size:
             return None
+        if str(actual) == size:
+            return self._unreadable(path) if suspect or self.thorough or path.endswith(".py") else None
         if path.endswith(".py"):
-            return shortened(actual, int(size), lambda: self._disk.text(path, RECORD_BYTES))
+            return rewritten(actual, int(size), lambda: self._disk.text(path, RECORD_BYTES), self._python)
         return self._disk.unloadable(path)
+
+    def _unreadable(self, path: str) -> DamageWords | None:
+        """What the beginning of a file has that no import can read, unless Python has compiled it before."""
+        problem = self._disk.garbled(path)
+        return None if path.endswith(".py") and problem and self._disk.is_compiled(path, self._python) else problem
 
     def _is_closed(self, folder: str) -> bool:
         problem = self._disk.problem(folder)
         return problem is not None and problem[1] == "unreadable"
 
-    @cached_property
+    @property
     def _python(self) -> str:
         """The minor version of the examined Python, by the folder of its standard library; empty if unknown."""
-        return next((found[1] for folder in self._disk.path if (found := _PYTHON_FOLDER.search(folder))), "")
+        return self._disk.python
 
     def _is_imported_from(self, site: str, path: str) -> bool:
         """Whether no folder before this one has a package of that name, without metadata."""
@@ -276,16 +292,20 @@ class Required:
         return next(having, site) == site
 
 
-def shortened(actual: int, size: int, text: Callable[[], str]) -> DamageWords | None:
-    """What is wrong with a Python file that is shorter than its RECORD states; None if it is valid Python all the same."""
-    if actual >= size:
-        return None
+def rewritten(actual: int, size: int, text: Callable[[], str], python: str) -> DamageWords | None:
+    """What is wrong with a Python file of another size than its RECORD states; None if it is valid Python all the same.
+
+    Of a longer file this is only known if it is for a Python 3.`python` whose syntax our own compiles.
+    """
     if not actual:
         return "empty", "an empty file"
     try:
         compile(text(), "", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return "truncated", f"{actual:,} of {size:,} bytes, and no valid Python"
+        if actual < size:
+            return "truncated", f"{actual:,} of {size:,} bytes, and no valid Python"
+        if python.isdecimal() and _OLDEST_SYNTAX <= int(python) <= sys.version_info[1]:
+            return "edited", "changed after installation, and no valid Python"
     return None
 
 

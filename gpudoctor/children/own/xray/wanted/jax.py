@@ -10,13 +10,20 @@ from gpudoctor.children.own.xray.wanted.cudnn import open_cudnn
 from gpudoctor.elf.loader import LoadedObject
 
 _NEEDED_COMPONENTS = ("cudart", "cublas", "cublaslt", "cufft", "cusparse")
+_OF_JAXLIB = ("xla_extension.", "_jax.")
+"""How the names of jaxlib's own extension module begin: until 0.6, and since."""
 
 
 def load(wish: WantedFramework, around: Around) -> tuple[Patient, list[str]]:
-    """What the plugin's __init__.py loads from NVIDIA's wheels, then the plugin, whose RPATH applies to what it opens by name."""
+    """jaxlib's extension module, what the plugin's __init__.py loads from NVIDIA's wheels, then the plugin, whose RPATH applies to what it opens by name."""
     disk = around.disk
     patient = Patient(around, wish.home)
     own: list[str] = []
+    library = next((f"{site}/jaxlib" for site in disk.path if "jaxlib" in disk.names(site)), "")
+    for name in disk.names(library) if library else ():
+        if name.startswith(_OF_JAXLIB) and name.endswith(".so"):
+            for lookup in patient.load(f"{library}/{name}", note=False).missing:
+                patient.note_broken(lookup)
     for site in disk.path:
         for name in sorted(disk.names(f"{site}/jax_plugins")):
             plugin = f"{site}/jax_plugins/{name}/xla_cuda_plugin.so"
