@@ -305,6 +305,7 @@ _EXCLUDING_FACTS: dict[str, tuple[Question, ...]] = {
     "wsl-driver-stack-broken": (_text_hints("wsl-linux-driver-installed"),),
     "power-throttled": (_has_default_power,),
     "gpu-too-new-for-build": (are_gpus_long_supported,),
+    "gpu-too-new-for-driver": (_text_hints("pci-bar-not-assigned"),),
     "gpu-lacks-bf16": (_computes_bf16,),
     "cpu-lacks-avx": (_log_says(_HAS_AVX),),
     "gpu-memory-preallocation": (_has_free_memory, _allocates_as_needed, _cure_did_not_help("gpu-memory-preallocation")),

@@ -35,6 +35,7 @@ from gpudoctor.findings import (
 )
 from gpudoctor.signatures import SignatureMatch, hinted_causes, recognised_signatures
 from gpudoctor.signatures.no_gpu import NO_GPU_ANSWERS, NO_GPU_STATEMENTS, STILL_NO_GPU
+from gpudoctor.signatures.phrases import KERNEL_RAN
 from gpudoctor.signatures.settings import COUNTS_NO_GPU
 from gpudoctor.snapshot import Fact, Missing, Nvml, TextLog
 
@@ -72,6 +73,8 @@ _CLOSER_THAN_PLATFORM = frozenset(
 """What the text shows of libraries, of a new GPU, of the architectures that somebody compiled for, of a machine that has no GPU, and of how a container is started, is nearer than the platform that it runs on."""
 _GPU_HIDING_STAGES = frozenset({Rung.LIBCUDA, Rung.FRAMEWORK})
 """What breaks these lets no framework see the GPU, and does not come and go."""
+_STOP_EVERY_KERNEL = frozenset({"gpu-too-new-for-build", "gpu-too-old-for-build", "driver-too-new-for-gpu", "gpu-too-new-for-driver"})
+"""Findings with which no kernel of the framework runs, although they break a later stage."""
 _EXPLAIN_NO_ERROR = frozenset({"slow-ptx-jit"})
 """Findings of what only takes long."""
 
@@ -106,6 +109,7 @@ class LogReading:
     def runs_with_causes(self, runs: Sequence[RuleRun], rules: Sequence[Rule]) -> list[RuleRun]:
         """Return the runs and, for each sign in the text, its likeliest cause unless facts found one of its causes or ruled it out."""
         by_name = {rule.name: rule for rule in rules}
+        runs = [_run_with_notes(run) if self._is_disproved(run.rule) else run for run in runs]
         found = {run.rule.name for run in runs if any(finding.severity > Severity.NOTE for finding in run.findings)}
         more = []
         for sign, choice in self.chosen(by_name, runs):
@@ -118,6 +122,11 @@ class LogReading:
             more.append(_run_with_problem(likely[0], problem, runs, self._machine))
         earlier = [_run_with_notes(run) if found & _IMPORT_CAUSES and run.rule.name in _AFTER_IMPORT else run for run in runs]
         return [*earlier, *more, *(() if found else self._runs_by_likeness(by_name, runs))]
+
+    def _is_disproved(self, rule: Rule) -> bool:
+        """Return whether a kernel ran that could not have run if what a rule predicts were so, and no line says that it is."""
+        stops = rule.breaks <= Rung.FRAMEWORK or rule.name in _STOP_EVERY_KERNEL
+        return self._kernel_ran and rule.predicts and stops and rule.name not in self.causes
 
     def chosen(self, by_name: Mapping[str, Rule], runs: Sequence[RuleRun]) -> list[tuple[SignatureMatch, PossibleCauses]]:
         """Return the signs that point to a cause which nothing excludes, each with these; last a sign that only the usual cause explains."""
@@ -184,6 +193,11 @@ class LogReading:
     def _supported_causes(self) -> dict[str, Evidence]:
         """The causes that the text speaks for."""
         return supported_causes(self._machine, self._log)
+
+    @cached_property
+    def _kernel_ran(self) -> bool:
+        """Whether a line shows that a kernel ran."""
+        return any(line.value == KERNEL_RAN for line in self._log.lines)
 
     @cached_property
     def _stated(self) -> frozenset[str]:

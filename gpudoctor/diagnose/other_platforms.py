@@ -25,8 +25,10 @@ _LINUX_DRIVER_CAUSES = frozenset(
     ]
 )
 """Causes in the kernel driver for Linux, which WSL, Jetson, Windows and macOS do not have."""
-_LINUX_CAUSES = frozenset({"pip-nvidia-libs-not-on-path", "glibc-too-old", "libcuda-not-on-loader-path", "container-ldcache-stale"})
-"""Causes in the loader and libraries of Linux, which WSL and Jetson have too."""
+_LINUX_CAUSES = frozenset(
+    {"pip-nvidia-libs-not-on-path", "glibc-too-old", "libcuda-not-on-loader-path", "container-ldcache-stale", "mps-misconfigured"}
+)
+"""Causes in the loader, libraries and services of Linux, which WSL and Jetson have too; macOS means Metal by MPS."""
 _LINUX_ACCESS_CAUSES = frozenset({"container-no-gpu-access", "libcuda-not-on-loader-path", "device-permission-denied"})
 """What stands between a program and a GPU that Linux could give it."""
 WSL_CAUSES = frozenset(name for name in FAMILY_OF if name.startswith("wsl"))

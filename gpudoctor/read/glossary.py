@@ -19,7 +19,7 @@ _WORDS_BY_ENGLISH: Final = {
     "my": "mein meine meinem meinen meiner unser unsere unserem unseren unserer mi mia mio meu minha mon ma mes мой моя моей моём моем moja moją mojej",
     "have": "меня habe haben tengo tenemos tenho temos j'ai mam mamy",
     "use": "benutze benutzen verwende verwenden nutze nutzen uso usamos utilizo utilise utilisons использую используем używam",
-    "installed": "installiert instalado instalada installé installée установлен установлена установлено установил zainstalowany zainstalowana",
+    "installed": "installiert instalé instalei instalou instalado instalada installé installée установлен установлена установлено установил zainstalowany zainstalowana",
     "get": "bekomme bekommen erhalte obtengo recebo obtiens получаю dostaję",
     "runs": "läuft laufen corre tourne работает działa",
     "is": "ist est é",
@@ -33,6 +33,7 @@ _WORDS_BY_ENGLISH: Final = {
 }
 """English words, and how other languages write them."""
 _SIGNS_BY_ENGLISH: Final = {
+    "driver version": "ドライバーのバージョン ドライバのバージョン ドライババージョン ドライバーバージョン",
     # Chinese, simplified and traditional; Japanese; Korean
     "driver": "驱动程序 驱动 驅動程式 驅動 ドライバー ドライバ 드라이버",
     "GPU memory": "显存 顯存 显卡内存 グラボのメモリ",
@@ -43,8 +44,9 @@ _SIGNS_BY_ENGLISH: Final = {
     "card": "显卡 顯卡 グラフィックボード グラボ 그래픽카드",
     "version": "版本号 版本 版の バージョン 버전",
     "I": "我",
-    "installed": "安装了 安装 安裝了 安裝 已装",
-    "use": "使用 使って",
+    "installed": "安装了 安装 安裝了 安裝 已装 インストールした インストール 설치했는데 설치했습니다 설치했지만 설치",
+    "my": "新买的 新買的 私の 내 새로 산",
+    "use": "使用 使って 사용 중",
     "system": "系统 系統 环境 環境",
     "machine": "服务器 伺服器 机器",
     "before": "以前は 以前 之前",

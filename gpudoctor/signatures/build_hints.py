@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import CUPY_USE, LIBRARY_STATED_INSTALLED, STATED_WHEEL, TENSORFLOW_TWICE, cure_pattern
+from gpudoctor.signatures.phrases import CUPY_USE, LIBRARY_STATED_INSTALLED, OLLAMA_PACKAGE, STATED_WHEEL, TENSORFLOW_TWICE, cure_pattern
 from gpudoctor.signatures.signature import Hint
 
 BUILD_HINTS = (
+    # distributions split it by GPU: https://archlinux.org/packages/extra/x86_64/ollama-cuda/
+    Hint(OLLAMA_PACKAGE, "cpu-only-build", "sudo pacman -S ollama"),
     # platforms of the wheels on the index: no framework has any for these
     Hint(
         r"(?i)\b(?:ppc64(?:le)?|s390x|armv[67]l?|armhf|riscv64|raspberry ?pi|raspbian)\b",

@@ -190,7 +190,7 @@ BUILDS = (
     ),
     # vLLM's model_loader, FlashAttention, TensorRT, RAPIDS
     Signature(
-        r"is not supported for the current GPU\. Minimum capability: \d|FlashAttention(?:-\d)? only supports (?:Ampere|Hopper) GPUs or newer"
+        r"is not supported for the current GPU\. Minimum capability: \d|\bassert is_fa_version_supported\(|FlashAttention(?:-\d)? only supports (?:Ampere|Hopper) GPUs or newer"
         # aten/src/ATen/native/transformers/cuda/attention_backward.cu, whose backward pass needs the shared memory of 8.0 or 9.0
         r"|Expected (?:\w+ == )?is_sm\d\w{1,2}(?: \|\| is_sm\d\w{1,2}){0,3} to be true, but got false"
         r"|Target GPU SM \d{2,3} is not supported by this TensorRT|\bUnsupported SM: 0x\d{3,4}|\(Compute Capability \d\.\d\) or newer architecture is required|(?i:\bneed a GPU with NVIDIA [a-z]{5,9}\W{0,4}) or newer architecture|missing the necessary PTX files that are <="

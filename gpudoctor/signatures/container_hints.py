@@ -27,7 +27,7 @@ CONTAINER_HINTS = (
     ),
     # what NVIDIA's images print when they start without a GPU
     Hint(
-        r"The NVIDIA Driver was not detected|cuInit: (?:UNKNOWN ERROR|CUresult) ?\(-1\)|\bwithout (?:\w{1,8} ){0,2}--(?:gpus[ =]all|runtime[ =]nvidia)\b|^RUN | --container-image[= ]|\bset NVIDIA_VISIBLE_DEVICES\b|/\.singularity\.d/|\b(?:singularity|apptainer) (?:run|exec|shell)\b(?![^\n]{0,300} --nv)|(?i:\binside (?:a|the) (?:docker )?container\b|(?<!are we )\b(?:in|during) (?:a |the |my )?(?:docker|container|kubernetes pod|pod)\b|\bpods?\b[^\n]{0,20}\brequest\w{0,3}\b|/\.dockerenv|\bdockerfile\b|\bdocker[- ](?:compose|build|version \d|image\b)|\bdocker \d{2}\.\d|(?:\b(?:using|use)|\u7528) docker\b(?! (?:it )?works)|\bimage:? (?:nvidia/cuda|nvcr\.io/nvidia|tensorflow/tensorflow|pytorch/pytorch))",
+        r"The NVIDIA Driver was not detected|cuInit: (?:UNKNOWN ERROR|CUresult) ?\(-1\)|\bwithout (?:\w{1,8} ){0,2}--(?:gpus[ =]all|runtime[ =]nvidia)\b|^RUN | --container-image[= ]|\bset NVIDIA_VISIBLE_DEVICES\b|/\.singularity\.d/|\b(?:singularity|apptainer) (?:run|exec|shell)\b(?:(?![^\n]{0,300} --nv)| (?!-)\S{1,120} --nv\b)|(?i:\binside (?:a|the) (?:docker )?container\b|(?<!are we )\b(?:in|during) (?:a |the |my )?(?:docker|container|kubernetes pod|pod)\b|\bpods?\b[^\n]{0,20}\brequest\w{0,3}\b|/\.dockerenv|\bdockerfile\b|\bdocker[- ](?:compose|build|version \d|image\b)|\bdocker \d{2}\.\d|(?:\b(?:using|use)|\u7528) docker\b(?! (?:it )?works)|\bimage:? (?:nvidia/cuda|nvcr\.io/nvidia|tensorflow/tensorflow|pytorch/pytorch))",
         "container-no-gpu-access",
         "The NVIDIA Driver was not detected",
     ),

@@ -136,12 +136,14 @@ EXTENSIONS = (
         ("CUDA Setup failed despite GPU being available.",),
         vague=True,
         last=True,
+        tells="python -m bitsandbytes",
+        cure="Update bitsandbytes (0.43 or newer has libraries for Windows too, and finds those of PyTorch), beside a PyTorch with CUDA.",
     ),
 )
 COMPILED_FOR_A_FRAMEWORK = (
     # torchvision/extension.py and torch/library.py
     Signature(
-        r"operator torchvision::\w{2,30} does not exist|No such operator torchvision::\w{2,30}|PyTorch and torchvision were compiled with different CUDA|\bCouldn't load custom C\+\+ ops\b"
+        r"operator torchvision::\w{2,30} does not exist|(?:No such|[Nn]ot find the) operator torchvision::\w{2,30}|PyTorch and torchvision were compiled with different CUDA|\bCouldn't load custom C\+\+ ops\b"
         r"|Could not run 'torchvision::\w{2,20}' with arguments from the 'CUDA' backend|torchvision/(?:_C|image)\S{0,60}: undefined symbol: _Z"
         r"|module 'torchvision' has no attribute 'extension'",
         ("torch-torchvision-mismatch",),

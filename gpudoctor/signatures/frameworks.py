@@ -12,7 +12,7 @@ _LONG_KNOWN_FUNCTIONS = (
 
 FRAMEWORKS = (
     Signature(
-        r"The NVIDIA driver on your system is too old ?\(found version \d+\)",
+        r"(?i:\bdriver\b)[^\n.;]{0,40} too old ?\(found version \d+\)",
         ("driver-too-old",),
         "the driver is too old for this build's CUDA version",
         ("The NVIDIA driver on your system is too old (found version 11040)",),
@@ -41,6 +41,7 @@ FRAMEWORKS = (
             "wsl-libcuda-not-on-path",
             "no-gpu",
             "uvm-broken-after-suspend",
+            "cpu-only-build",
         ),
         "Ollama found no GPU",
         ("no compatible GPUs were discovered", "WARNING: No NVIDIA/AMD GPU detected. Ollama will run in CPU-only mode."),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from gpudoctor.signatures.cudnn_releases import CUDNN_RELEASES
 from gpudoctor.signatures.missing_libraries import MISSING_CUDA_CAUSES, MISSING_CUDNN_CAUSES, MISSING_LIBRARIES
 from gpudoctor.signatures.signature import Signature
@@ -117,8 +119,17 @@ LIBRARIES = (
         "ImportError: libcublas.so.9.0",
     ),
     _missing_cuda_signature(
-        rf"Could not load library {_CUDA_FILE}(?![^\n]{{0,300}}undefined symbol)|libNVVM cannot be found|OSError: library (?:nvvm|nvrtc|cudart|cu[bfrs]\w{{2,8}}) not found|libcudart\.so not found in any environmental path|No libcudart\.so found! Install CUDA",
+        rf"Could not load library {_CUDA_FILE}(?![^\n]{{0,300}}undefined symbol)|OSError: library (?:nvrtc|cudart|cu[bfrs]\w{{2,8}}) not found|libcudart\.so not found in any environmental path|No libcudart\.so found! Install CUDA",
         "Could not load library libcublasLt.so.12.",
+    ),
+    # numba/cuda/cudadrv/nvvm.py
+    msgspec.structs.replace(
+        _missing_cuda_signature(
+            r"libNVVM cannot be found|OSError: library nvvm not found",
+            "NvvmSupportError: libNVVM cannot be found. Do `conda install cudatoolkit`",
+        ),
+        tells="python -m numba -s | grep -A12 CUDA; echo $CUDA_HOME",
+        cure="Install the NVVM that Numba needs from conda-forge, cuda-nvcc with cuda-nvrtc (CUDA 11: cudatoolkit), or set CUDA_HOME to the folder of an installed toolkit.",
     ),
     # tensorflow's dso_loader.cc, gpu_device.cc and self_check.py
     _missing_cuda_signature(

@@ -165,7 +165,7 @@ MACHINE_HINTS = (
         "LD_LIBRARY_PATH=/opt/cudnn-8.2/lib64",
     ),
     Hint(
-        r"(?i)\bdkms\b|\bakmods?\b|linux-headers|kernel (?:update|upgrade)|(?:updat|upgrad)\w{1,4} (?:the |my |to |a |new ){0,3}kernel|\u5185\u6838[^\n]{0,12}(?:\u66f4|\u5347)|(?:\u66f4|\u5347)[^\n]{0,6}\u5185\u6838",
+        r"(?i)\bdkms\b|\bakmods?\b|linux-headers|kernel (?:update|upgrade)|(?:updat|upgrad)\w{1,4} (?:the |my |to |a |new ){0,3}kernel|kernel (?:was |got |has been )?(?:updated|upgraded)|\u5185\u6838[^\n]{0,12}(?:\u66f4|\u5347)|(?:\u66f4|\u5347)[^\n]{0,6}\u5185\u6838",
         "kernel-module-not-built",
         "dkms status",
     ),

@@ -170,6 +170,14 @@ MODULES = (
         vague=True,
         cure="Give the container /dev/nvidia-uvm and /dev/nvidia-uvm-tools too, or start it with NVIDIA's runtime.",
     ),
+    # gpudoctor/read/readers/device_numbers.py: https://github.com/NVIDIA/nvidia-container-toolkit/issues/1934
+    Signature(
+        r"/dev/nvidia-uvm has major number \d{1,4}(?:, the driver has| in one list,) \d|LXC allows major number \d",
+        ("device-nodes-missing",),
+        "the device file of nvidia_uvm belongs to another driver",
+        ("/dev/nvidia-uvm has major number 508, the driver has 511",),
+        cure="Give the container the number that nvidia-uvm has in /proc/devices of the host (LXC: lxc.cgroup2.devices.allow), then restart it.",
+    ),
     # strace: libcuda looks for the file before nvidia-modprobe makes it, so it may be there later
     Signature(
         r"\"/dev/nvidia-uvm\"[^\n]{0,60} = -1 ENOENT",

@@ -18,6 +18,12 @@ _STARTS_SLOWLY = (
     rf"|{_TRAINS}[^\n]{{0,24}}\b(?:hangs?|hung|stuck|freezes?)\b|\b(?:hangs?|hung|stuck|freezes?)\b[^\n]{{0,24}}{_TRAINS}"
 )
 
+_HOT = r"\b(?:8[7-9]|9\d|10\d) ?(?:\u00b0|\u00ba|\u2103|deg(?:rees?)?\b|celsius\b|C\b)"
+"""From where GeForce and data-centre GPUs lower their clocks, in degrees Celsius: nvidia-smi -q -d TEMPERATURE states each GPU's own."""
+_SLOWS = r"(?:\bthrottl\w{1,4}\b|\bslow(?:s|er|ed|ing)?\b|\b(?:clocks?|clock speeds?|frequency|MHz)\b[^\n.]{0,24}\b(?:drops?|dropped|falls?|fell|goes? down|went down|reduced|lower(?:s|ed)?)\b|\b(?:drops?|falls?|goes? down) to \d{3,4} ?MHz)"
+_ABOUT_GPU = r"\b(?:gpus?|nvidia-smi|graphics card|card|(?:rtx|gtx) ?\d{3,4}|[AHVLT]\d{1,3})\b"
+_WATTS = r"\d{2,3} ?(?:W\b|watts?\b)"
+
 # nvidia-smi -q -d PERFORMANCE of 390 to 580
 SLOWNESS = (
     # PTX of a build without machine code for the GPU: https://github.com/pytorch/pytorch/issues/537, /issues/18359
@@ -66,6 +72,23 @@ SLOWNESS = (
         "the GPU lowers its clocks because of its power limit",
         ("the GPU is power throttled",),
         vague=True,
+    ),
+    # as people say it, with the numbers
+    Signature(
+        rf"(?i)^(?=[^\n]{{0,300}}{_HOT})(?=[^\n]{{0,300}}{_ABOUT_GPU})[^\n]{{0,300}}?(?<!no )(?<!not )(?<!n't )(?<!without ){_SLOWS}",
+        ("thermal-throttled",),
+        "the GPU is so hot that it lowers its clocks",
+        ("training slows down after a while: nvidia-smi shows 92 degrees",),
+        vague=True,
+        said=True,
+    ),
+    Signature(
+        rf"(?i)\b(?:only|just|stuck at|capped (?:at|to)|limited to|never more than|not above)\b[^\n.]{{0,12}}?\b{_WATTS}[^\n.]{{0,24}}\b(?:instead of|rather than|out of|default|TDP|rated)\b[^\n.]{{0,16}}\b{_WATTS}",
+        ("power-throttled",),
+        "the GPU runs with less power than its default limit",
+        ("under full load the A100 draws only 100 W instead of 400 W",),
+        vague=True,
+        said=True,
     ),
     # as people say it; nvidia-smi must show why
     Signature(

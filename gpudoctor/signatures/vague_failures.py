@@ -50,6 +50,7 @@ _VAGUE_SIGNATURES = (
             "scheduler-gpu-not-allocated",
             "mig-no-instances",
             "device-nodes-missing",
+            "kernel-module-not-built",
             "no-gpu",
             "wsl-linux-driver-installed",
         ),

@@ -108,7 +108,7 @@ WINDOWS = (
     ),
     # torch/cuda/__init__.py and c10/hip, hip_runtime_api.h
     Signature(
-        r"No HIP GPUs are available|\bhipErrorNoDevice\b|no ROCm-capable device is detected|hipGetDeviceCount\(\)[^\n]{0,160}Error 10[01]\b",
+        r"No HIP GPUs are available|\bhipError(?:NoDevice|InvalidDevice)\b|no ROCm-capable device is detected|hipGetDeviceCount\(\)[^\n]{0,160}Error 10[01]\b",
         ("rocm-arch-unsupported", "device-permission-denied", "no-gpu"),
         "the ROCm build finds no GPU that it can use",
         ("RuntimeError: No HIP GPUs are available",),

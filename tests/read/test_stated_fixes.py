@@ -12,6 +12,9 @@ from gpudoctor.matrix import Matrix
 from tests.read.reading import read
 
 MESSAGES = {
+    "CUDA error: no CUDA-capable device is detected\nWe updated the kernel and have not rebooted": "Reboot into the new kernel",
+    'pacman -S ollama\nmsg="no compatible GPUs were discovered"\nDriver Version: 565.77': "ollama-cuda",
+    "CUDA out of memory\nanother process uses 20 GiB, and nvidia-smi lists no process": "fuser -v /dev/nvidia",
     "FATAL: modpost: GPL-incompatible module nvidia.ko uses GPL-only symbol 'rcu_read_unlock_strict'": "a driver release that supports this kernel",
     'c10/util/TypeIndex.h:10:2: error: #error "You\'re trying to build PyTorch with a too old version of GCC. We need GCC 9 or later."': "Build with GCC 9",
     "Resolving Linux kernel version...\nCould not resolve Linux kernel version": "a repository with the headers of the node's kernel",

@@ -10,6 +10,7 @@ from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.remedies import remedy
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Action, Fix
+from gpudoctor.signatures.phrases import OLLAMA_PACKAGE
 from gpudoctor.versions import parse_version
 
 
@@ -29,6 +30,24 @@ _TOOLKIT = (
 _OTHER_CUDNN = "Reinstall the package with its own cuDNN ({built}), and take the folder of cuDNN {found} from LD_LIBRARY_PATH"
 _NEWER_NUMPY = "Update NumPy: a module was compiled for a newer release than the installed one"
 MESSAGE_FIXES = (
+    # the modules are built for the new kernel, and the old one runs
+    _StatedFix(
+        ("kernel-module-not-built",),
+        expression(r"(?i)\b(?:not|n't) (?:yet )?(?:re-?boot|restart)ed\b|\b(?:without|no) (?:a |any )?reboot\b"),
+        "Reboot into the new kernel; if it has no module either, install its headers and run `sudo dkms autoinstall`",
+    ),
+    # https://archlinux.org/packages/extra/x86_64/ollama-cuda/
+    _StatedFix(
+        ("cpu-only-build",),
+        expression(OLLAMA_PACKAGE),
+        "Install the distribution's package of Ollama with CUDA (Arch Linux: ollama-cuda), or Ollama with its own installer",
+    ),
+    _StatedFix(
+        ("gpu-memory-held-by-other-process",),
+        expression(r"(?i)\bno (?:running |such )?process|\bkill -9\b|\bfuser\b|\bdefunct\b|\bzombie"),
+        "List the processes that have the GPU open, also those that nvidia-smi does not show, then end those that are left over",
+        "sudo fuser -v /dev/nvidia*",
+    ),
     # https://github.com/NVIDIA/gpu-driver-container, which has the node's kernel and not its packages
     _StatedFix(
         ("kernel-module-not-built",),

@@ -40,6 +40,12 @@ FIELD_KEYS = (
         r"(?:[ /](?:platform and distribution|platform|and|version|name|type|info|details|distribution|os)){0,3}",
         rf"(?:(?:edition|name|os|system)[: ]{{1,3}})?({SYSTEMS}.{{0,80}})",
     ),
+    # what scripts print before the answer of torch.cuda.is_available()
+    FieldKey(
+        "torch devices",
+        r"(?:is |torch |pytorch ){0,2}cuda(?:[ ._]is)?[ ._](?:available|availability|enabled|usable)",
+        r"(true|false|yes|no)\b(?!,)",
+    ),
     FieldKey(
         "python",
         r"python(?: interpreter)?(?: versions?| ver)?|version of python",
@@ -125,6 +131,7 @@ FIRST_WORDS = frozenset(
         "hardware",
         "host",
         "installed",
+        "is",
         "jaxlib",
         "jetpack",
         "jetson",

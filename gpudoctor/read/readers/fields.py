@@ -13,7 +13,7 @@ from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.statements import Directness, Line, Statement
 
 _MARGIN = " \t>*+|#_`\u2022-"
-_KEY_SEPARATOR = expression(r"[*_`]{0,3}\s{0,6}(?:[:=|]|[-\u2013\u2014]\s)\s{0,20}[*_`]{0,3}\s{0,6}")
+_KEY_SEPARATOR = expression(r"[*_`]{0,3}\s{0,6}(?:\?{0,2}[:=|]|[-\u2013\u2014]\s|\?{1,2}\s)\s{0,20}[*_`]{0,3}\s{0,6}")
 _WORD_FORM = expression(r"[a-z0-9]+")
 _PARENTHESES = expression(r"\([^()]{0,120}\)|\[[^\[\]]{0,120}\]")
 _GPU_SUFFIX = expression(r"(?i)-gpu\b(?!\w)")

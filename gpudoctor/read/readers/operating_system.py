@@ -101,6 +101,12 @@ READER = Reader(
             r"(?i)^\W{0,4}(?P<value>(?:apple )?m[1-5](?: (?:pro|max|ultra))? mac(?:book)?)\s{0,4}(?:[,;]|$)",
             Directness.PROSE,
         ),
+        # PyTorch's device for Metal: torch/backends/mps, aten/src/ATen/mps
+        StatementForm(
+            "platform:macos",
+            r"(?P<value>\bMPS (?:backend|device)\b|\btorch\.(?:backends\.)?mps\.|\bon MPS device\b|\bdevice ?[=:(]{1,2} ?['\"]mps\b|\.to\(['\"]mps\b)",
+            Directness.PROSE,
+        ),
         # Apple's builds of TensorFlow: https://developer.apple.com/metal/tensorflow-plugin/
         StatementForm("platform:macos", r"(?P<value>\btensorflow[-_](?:macos|metal))\b", Directness.PROSE),
         # https://docs.nvidia.com/jetson/archives/, and jetson-stats

@@ -123,7 +123,8 @@ def _located_answers(lines: Sequence[Line]) -> Iterator[tuple[bool, Statement]]:
 
 
 _ANSWER_SEPARATOR = expression(
-    r"(?i)[)'\"`\]}*]{0,6}\s{0,4}(?:(?:[:=#]|->|=>|\u2192|(?:and |but |, )?(?:it |I |we )?(?:always |still |just |only )?(?:is|was|gets?|got|returns?|returned|gives?|gave|prints?|printed|says|said|shows?|showed|outputs?))[:`'\"*]{0,3}\s{0,4}|(?<=\s))"
+    r"(?i)[)'\"`\]}*]{0,6}\s{0,4}(?:[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]{1,6}\s{0,4})?"
+    r"(?:(?:[:=#]|->|=>|\u2192|(?:and |but |, )?(?:it |I |we )?(?:always |still |just |only )?(?:is|was|gets?|got|returns?|returned|gives?|gave|prints?|printed|says|said|shows?|showed|outputs?))[:`'\"*]{0,3}\s{0,4}|(?<=\s))"
 )
 """What stands between a question and an answer on the same line."""
 

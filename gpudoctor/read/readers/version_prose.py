@@ -44,7 +44,7 @@ _TORCH_BUILT_WITH = expression(
     r"(?i)\b(?:py)?torch\b[^\n.,;]{0,24}\b(?:built|compiled|installed|build) (?:with|for|against) cuda (?:version )?(?P<value>\d{1,2}\.\d)\b"
 )
 _DRIVER_MENTION = expression(
-    r"(?i)\b(?:drivers?(?: (?:on|of) (?:that|this|the|my|our) [\w-]{1,20})?(?: version)?(?: is| was)?(?: now| currently| still| at)?|nvidia(?:[- ](?:open|dkms|driver)){0,2})[ -]v?(?P<value>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w]|\.\w)"
+    r"(?i)\b(?:drivers? (?:nvidia )?(?:is |was |on |of ){0,3}version|drivers?(?: (?:on|of) (?:that|this|the|my|our) [\w-]{1,20})?(?: version)?(?: is| was)?(?: now| currently| still| at)?|nvidia(?:[- ](?:open|dkms|driver)){0,2})[ -]v?(?P<value>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w]|\.\w)"
 )
 _BRANCH_MENTION = expression(
     rf"(?i)\b(?:drivers?(?: version| branch)?(?: is| v)? ?|(?:to|has|have|is|got|installed|running|with|on) nvidia[ -](?:open[ -]|dkms[ -])?)(?P<value>{DRIVER_BRANCH_FORM})(?! ?(?:Ti|GTX|series)\b)(?![\w%]|[.,]\w| ?(?:MB|GB|MiB|GiB|W)\b)"
@@ -52,7 +52,7 @@ _BRANCH_MENTION = expression(
 _SYSTEM_MENTION = expression(
     r"(?i)(?:\b(?:on|under|in|using|running|with|use|have|has|(?:os|system|machine|laptop|computer|pc|platform) is) (?:my |an? |the )?"
     rf"|(?<=[{LETTERS}] )|\b(?=windows(?: 1[01])? (?:pc|laptop|desktop|machine|computer|workstation|box)\b))"
-    r"(?P<value>windows(?: server)?(?: (?:7|8\.1|8|10|11|20\d\d))|wsl ?2|(?:m[1-5](?: (?:pro|max|ultra))?(?: chip)? )?macos(?: \d{2})?|(?:m[1-5] )?macbook|m[1-5] mac|ubuntu \d{2}\.\d{2})\b"
+    r"(?P<value>windows(?: server)?(?: (?:7|8\.1|8|10|11|20\d\d))|wsl ?2|(?:m[1-5](?: (?:pro|max|ultra))?(?: chip)? )?macos(?: \d{2})?|(?:m[1-5] )?macbook|m[1-5] mac|(?<=my )mac(?: m[1-5])?(?! ?address| ?os\b)|mac (?:studio|mini|pro)(?: m[1-5])?|apple (?:silicon|m[1-5])|ubuntu \d{2}\.\d{2})\b"
 )
 _WINDOWS_MENTION = expression(
     r"(?i)\bI(?:'m| am)? (?:\w{1,12} ){0,2}?(?:run(?:ning)?|us(?:e|ing)|work(?:ing)?)(?: \w{1,12}){0,2} (?P<value>windows)\b(?! (?:sub|\d|server|only))"

@@ -23,6 +23,8 @@ NO_GPU_ANSWERS = frozenset(
     (
         *_FALSE_ANSWERS,
         "No",
+        "no",
+        "NO",
         "NA",
         "N/A",
         "None",

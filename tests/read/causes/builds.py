@@ -10,6 +10,10 @@ _RANGE: Final = "    Found GPU{index} {gpu} which is of cuda capability {place}.
 _XFORMERS: Final = "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:\n    PyTorch {built} with CUDA {cuda} (you have {here})\n    Python  3.11.9 (you have 3.11.9)\n"
 
 CASES: Final = (
+    ("gpu-too-new-for-build", "新买的 RTX 5080\uff0c装了 torch 2.4.1+cu121\uff0c报错\uff1a\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n"),
+    ("cpu-only-build", 'sudo pacman -S ollama\nmsg="no compatible GPUs were discovered"\nDriver Version: 565.77\n|   0  NVIDIA GeForce RTX 4060 |\n'),
+    ("torch-torchvision-mismatch", "torch/_custom_op/impl.py\nValueError: Could not find the operator torchvision::roi_align\n"),
+    ("gpu-below-framework-minimum", "Tesla V100, VLLM_USE_V1=1\n    assert is_fa_version_supported(self.fa_version)\nAssertionError\n"),
     ("cpu-only-build", "torch.cuda.is_available() renvoie False, Windows 11, RTX 3050\n"),
     ("cpu-only-build", "My GPU is an RTX 4070 and nvidia-smi works, but torch.cuda.is_available() is False.\n"),
     ("cpu-only-build", "torch.cuda.is_available() gives False although nvidia-smi lists both cards\n"),
@@ -455,6 +459,7 @@ CASES: Final = (
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
+    ("gpu-too-new-for-build", "IndexKernel.cu:92: operator(): block: [3,0,0], thread: [31,0,0] Assertion `index out of bounds` failed.\ntorch 2.3.1+cu121, RTX 5090\n"),
     ("slow-ptx-jit", "Successfully opened dynamic library libcudart.so.10.0\nname: GeForce RTX 2070 major: 7 minor: 5 memoryClockRate(GHz): 1.6\nThe first batch takes more than 5 minutes, since the data set is read then.\n"),
     ("slow-ptx-jit", "Loading the data is very slow on my RTX 4090 with torch 2.5.1+cu124.\n"),
     ("windows-native-no-gpu", "I use tensorflow 2.10 on Windows 11, but 2.17 runs in WSL 2 too.\nNum GPUs Available:  1\n"),

@@ -7,6 +7,18 @@ from typing import Final
 NO_DRIVER: Final = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.\n"
 
 CASES: Final = (
+    ("driver-too-old", "CUDA initialization: the GPU driver is too old (found version 11020)\n"),
+    ("driver-too-old", "CUDA AVAILABLE:\nFalse\nPYTORCH:\n2.1.2+cu121\nDriver Version: 470.223.02\n"),
+    ("driver-too-old", "Is CUDA available? NO\ntorch 2.3.0+cu121\ndriver 510.47.03\n"),
+    ("driver-too-old", "GTX 1650, 드라이버 버전 441.22, Windows 10\ntorch 1.13.1+cu117 설치했는데 torch.cuda.is_available()가 False 입니다.\n"),
+    ("driver-too-old", "GTX 1650、ドライバーのバージョン 441.22、Windows 10\ntorch 1.13.1+cu117 をインストールしましたが torch.cuda.is_available() が False になります。\n"),
+    ("driver-too-old", "Tenho uma GTX 1650, versão do driver 441.22, Windows 10. Instalei torch 1.13.1+cu117 mas torch.cuda.is_available() dá False\n"),
+    ("driver-too-old", "Le pilote NVIDIA est en version 440.118.02, la carte n'est pas détectée par torch 1.13.1+cu117.\ntorch.cuda.is_available() renvoie False\n"),
+    ("device-nodes-missing", "root@ct104:~# cat /proc/devices | grep nvidia\n195 nvidia-frontend\n511 nvidia-uvm\nroot@ct104:~# ls -l /dev/nvidia-uvm\ncrw-rw-rw- 1 root root 508, 0 Apr  2 07:10 /dev/nvidia-uvm\nfailed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error\n"),
+    ("device-nodes-missing", "Unprivileged LXC: nvidia-smi is fine in it, torch.cuda.is_available() is False.\nlxc.cgroup2.devices.allow: c 195:* rwm\nlxc.cgroup2.devices.allow: c 506:* rwm\nSince the host booted again, nvidia-uvm has major number 509.\n"),
+    ("device-nodes-missing", "on the host:\ncrw-rw-rw- 1 root root 510, 0 May  9 18:00 /dev/nvidia-uvm\nin the container:\ncrw-rw-rw- 1 nobody nogroup 507, 0 May  9 18:04 /dev/nvidia-uvm\ncuInit(0) = 999\n"),
+    ("kernel-module-not-built", "CUDA error: no CUDA-capable device is detected\nThe kernel was updated on Monday, and the box was not rebooted since.\n"),
+    ("device-permission-denied", "error: 'hipErrorInvalidDevice'(101) at saxpy.cpp:44\nVega 64; the sample works with sudo\n"),
     ("driver-too-new-for-gpu", "The update took me to nvidia 590, and nvidia-smi -L lists the RTX 3090 but not the two Tesla P100 any more.\n"),
     ("secure-boot-unsigned-module", "driver 535 from the Ubuntu repository, and training takes the CPU\nLockdown: modprobe: unsigned module loading is restricted; see man kernel_lockdown.7\n"),
     ("no-driver", "Debian 12 VM with an L4\n00:05.0 3D controller: NVIDIA Corporation AD104GL [L4] (rev a1)\nls: cannot access '/dev/nvidia*': No such file or directory\nfailed call to cuInit: UNKNOWN ERROR (303)\n"),
@@ -381,6 +393,10 @@ CASES: Final = (
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
+    ("driver-too-old", "RuntimeError: CUDA error: device-side assert triggered\ntorch 2.2.1+cu121, driver 470.239.06\n"),
+    ("device-nodes-missing", "On this host nvidia-uvm has major number 511, in the container too.\nCUDA unknown error\n"),
+    ("device-nodes-missing", "lxc.cgroup2.devices.allow: c 509:* rwm\ncrw-rw-rw- 1 root root 509, 0 Jun  1 09:30 /dev/nvidia-uvm\nCUDA unknown error\n"),
+    ("device-nodes-missing", "lxc.cgroup.devices.allow = a\n511 nvidia-uvm\nlxc.cgroup.devices.allow = c 195:* rwm\nCUDA unknown error\n"),
     ("driver-too-old", "torch==2.3.0+cu121\nOur driver is made for CUDA 12.1 and we build with 12.1.\n"),
     ("nouveau-loaded", "modprobe: ERROR: could not insert 'nvidia': No such device\nNVRM: No NVIDIA GPU found.\n"),
     ("kernel-module-not-built", "GPU 0: NVIDIA GeForce RTX 3050\ndrivers/net/wireless/foo/main.c:77:5: error: implicit declaration of function 'strlcpy'\n"),

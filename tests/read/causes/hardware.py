@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 CASES: Final = (
+    ("pci-bar-not-assigned", "RTX 5080, driver 575.57.08\nNVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x22:0x56:887)\nnvidia-smi: No devices were found\nAbove 4G Decoding is off, the default of this board\n"),
     ("gpu-fell-off-bus", 'nvidia-smi says "No devices were found" after an hour of load, the log has: NVRM card has fallen of the bus\n'),
     ("row-remap-pending", "gpu_bus_id, remapped_rows.correctable, remapped_rows.uncorrectable, remapped_rows.pending, remapped_rows.failure\n00000000:1B:00.0, 0, 2, 1, 0\n"),
     ("row-remap-failed", "gpu_bus_id, remapped_rows.correctable, remapped_rows.uncorrectable, remapped_rows.pending, remapped_rows.failure\n00000000:1B:00.0, 0, 9, 0, 1\n"),

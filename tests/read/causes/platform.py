@@ -7,6 +7,9 @@ from typing import Final
 from tests.read.causes.driver import NO_DRIVER
 
 CASES: Final = (
+    ("no-cuda-wheel-for-platform", "My code runs on a Mac mini M4 with device = 'mps', and one module fails:\nAssertionError: Torch not compiled with CUDA enabled\n"),
+    ("container-no-gpu-access", "singularity shell train.sif --nv\nSingularity> nvidia-smi\nbash: nvidia-smi: command not found\n"),
+    ("container-cdi-spec-stale", "c.cuInit(0) returns 999 in the container\n508 nvidia-uvm\n/etc/cdi/nvidia.yaml has path: /dev/nvidia-uvm major: 511\n"),
     ("container-shm-too-small", "unable to open shared memory object </torch_88_1234567> in read-write mode: No space left on device\n"),
     ("container-no-gpu-access", "The pod on our L4 nodes says RuntimeError: Found no NVIDIA driver on your system.\nresources:\n  limits:\n    cpu: 8\n    memory: 32Gi\n"),
     ("container-no-gpu-access", "compose.yaml:\n  train:\n    image: ourregistry/train:7\n    volumes: [\"./data:/data\"]\nCUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\nthe host's nvidia-smi works\n"),
@@ -253,6 +256,7 @@ CASES: Final = (
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
+    ("mps-misconfigured", "Apple M3, mps: RuntimeError: Placeholder storage has not been allocated on MPS device!\n"),
     ("container-shm-too-small", "unable to open shared memory object </torch_88_1234567> in read-write mode: Too many open files\n"),
     ("container-no-gpu-access", "RuntimeError: Found no NVIDIA driver on your system.\nresources:\n  limits:\n    cpu: 8\n    nvidia.com/gpu: 1\n"),
     ("container-no-gpu-access", "RuntimeError: Found no NVIDIA driver on your system.\nresources:\n  limits:\n    cpu: 8\n    ...\n"),

@@ -11,6 +11,7 @@ _OTHERS: Final = "gpu-memory-held-by-other-process"
 _BY_DESIGN: Final = "gpu-memory-preallocation"
 
 CASES: Final = (
+    ("gpu-memory-held-by-other-process", "CUDA out of memory. After kill -9 of the last run, nvidia-smi lists no process, and 22.9 GiB of 24 GiB are used by another process\n"),
     ("gpu-memory-held-by-other-process", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.00 MiB\nBy nvidia-smi 15210MiB / 16376MiB are taken, and I stopped everything.\n"),
     ("gpu-memory-held-by-other-process", "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 9.1GiB. The first process holds 70 % of the card.\n"),
     ("gpu-memory-preallocation", "jax: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 9.1GiB.\nAt its start JAX takes 75% of the card.\n"),

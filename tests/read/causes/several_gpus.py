@@ -9,6 +9,8 @@ _FAILED: Final = "all-reduce-failed"
 _SLOW: Final = "        {reason:<34}: {state}\n"
 
 CASES: Final = (
+    ("thermal-throttled", "After ten minutes the training is slower: nvidia-smi shows 93 degrees, and the clock drops to 700 MHz\n"),
+    ("power-throttled", "In training the card draws only 120 W instead of 350 W\n"),
     ("thermal-throttled", "nvidia-smi says that SW Thermal Slowdown is what limits the clocks after some minutes.\n"),
     ("hw-slowdown", "        HW Slowdown                       : Active\n            HW Thermal Slowdown           : Not Active\n            HW Power Brake Slowdown       : Not Active\n"),
     ("fabric-prerequisites-missing", "Failed to start NVIDIA fabric manager service.\nmodprobe: ib_umad is not loaded\n8 x NVIDIA B200\n"),

@@ -1,14 +1,23 @@
-from gpudoctor.derive import FrameworkView, Stack, not_applicable, wheel_platform
+from gpudoctor.derive import FrameworkView, MachineView, Stack, not_applicable, wheel_platform
 from gpudoctor.derive.cuda import ACCELERATORS_WITHOUT_CUDA
 from gpudoctor.derive.packages import source_of
 from gpudoctor.diagnose.advice.installing import install_framework
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, explains, rule
+from gpudoctor.diagnose.advice.message_fixes import usual_fixes
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Join, advises, explains, rule
 from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, Problem, Problems, Rung, Severity
 from gpudoctor.findings.wording import joined_words
-from gpudoctor.snapshot import Distribution, is_absent
+from gpudoctor.snapshot import Distribution, Platform, is_absent
+
+
+def _advice_for_text(machine: MachineView) -> tuple[Fix, ...]:
+    """Return what to do on a Mac, whose GPU PyTorch uses as another device and others with a plugin, or what usually helps."""
+    if machine.site.platform == Platform.MACOS and not any(framework.spec.metal_plugin for framework in machine.frameworks):
+        return (Fix("Use the device 'mps' in place of 'cuda' (PyTorch), or train on a Linux or Windows machine: macOS has no CUDA."),)
+    return usual_fixes(machine, "no-cuda-wheel-for-platform")
 
 
 @rule("GD503", severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
+@advises(_advice_for_text)
 @explains(("cpu-only-build",), "Only the CPU build is published for this platform.", Join.FRAMEWORK)
 @explains(TRAINING_FAILS, "A build without CUDA can only train on the CPU.", Join.FRAMEWORK)
 def no_cuda_wheel_for_platform(framework: FrameworkView) -> Problems:
