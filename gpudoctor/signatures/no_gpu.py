@@ -80,15 +80,15 @@ _ONLY_CPU_FOUND = (
 """As people say that a CPU is all it finds."""
 _IN_OTHER_LANGUAGES = (
     # German, Spanish and Portuguese, French, Russian, Korean, Chinese, Japanese
-    r"(?i)\b(?:gpu|(?:grafik)?karte) (?:wird|wurde) (?:\w{1,12} )?nicht (?:erkannt|gefunden|verwendet|benutzt|genutzt)\b|\b(?:erkennt|findet|sieht|nutzt|verwendet) (?:die |meine |keine ){1,2}(?:gpu|grafikkarte)\b"
-    r"|\b(?:no|n\u00e3o) (?:me )?(?:reconoce|reconhece|detecta|encuentra|encontra|usa|utiliza) (?:la |a |mi |minha |o |el |ninguna |nenhuma ){0,2}(?:gpu|tarjeta gr\u00e1fica|placa de v\u00eddeo)\b|\bno ve (?:la |mi |ninguna )?(?:gpu|tarjeta gr\u00e1fica)\b"
+    r"(?i)\b(?:gpu|karte) (?:wird|wurde) (?:\w{1,12} )?nicht (?:erkannt|gefunden|verwendet|benutzt|genutzt)\b|\b(?:erkennt|findet|sieht) (?:die|meine|keine) gpu\b"
+    r"|\b(?:no|n\u00e3o) (?:me )?(?:reconoce|reconhece|detecta|encuentra|encontra|usa|utiliza) (?:la |a |mi |minha |o |el |ninguna )?(?:gpu|tarjeta gr\u00e1fica|placa de v\u00eddeo)\b|\bno ve (?:la |mi |ninguna )?(?:gpu|tarjeta gr\u00e1fica)\b"
     r"|\bn(?:e |')(?:d\u00e9tecte|reconna\u00eet|trouve|voit|utilise) pas (?:le |la |mon |ma )?(?:gpu|carte graphique)\b"
-    r"|\b(?:gpu|tarjeta(?: gr\u00e1fica)?|placa(?: de v\u00eddeo)?) (?:no|n\u00e3o) (?:es|est\u00e1|\u00e9|se|foi|fue) (?:siendo |sendo )?(?:detecta\w{0,2}|reconoc\w{1,4}|reconhecid\w|encontrad\w|usad\w|utilizad\w)\b|\b(?:no|n\u00e3o) se (?:detecta|reconoce|encuentra|usa|utiliza) (?:la |mi |ninguna )?gpu\b"
-    r"|\b(?:gpu|carte(?: graphique)?) n'est (?:pas|plus) (?:\w{1,12} )?(?:d\u00e9tect\u00e9e?|reconnue?|utilis\u00e9e?|vue?|trouv\u00e9e?)\b"
-    r"|\u043d\u0435 (?:\u0432\u0438\u0434\u0438\u0442|\u043d\u0430\u0445\u043e\u0434\u0438\u0442|\u0438\u0441\u043f\u043e\u043b\u044c\u0437\u0443\u0435\u0442|\u043e\u043f\u0440\u0435\u0434\u0435\u043b\u044f\u0435\u0442) (?:\u043c\u043e\u044e )?(?:gpu|\u0432\u0438\u0434\u0435\u043e\u043a\u0430\u0440\u0442\u0443)|(?:gpu|\u0432\u0438\u0434\u0435\u043e\u043a\u0430\u0440\u0442\u0430) \u043d\u0435 (?:\u043e\u043f\u0440\u0435\u0434\u0435\u043b\u044f\u0435\u0442\u0441\u044f|\u0438\u0441\u043f\u043e\u043b\u044c\u0437\u0443\u0435\u0442\u0441\u044f|\u043e\u0431\u043d\u0430\u0440\u0443\u0436\u0435\u043d\u0430|\u0432\u0438\u0434\u043d\u0430)"
-    r"|gpu(?:\ub97c|\uac00|\uc744)? ?(?:\uc778\uc2dd|\uac10\uc9c0|\uc0ac\uc6a9)(?:\uc744|\uc774)? ?(?:\ubabb|\uc548|\ud558\uc9c0 ?(?:\ubabb|\uc54a)|\ub418\uc9c0 ?\uc54a)"
+    r"|\bgpu (?:no|n\u00e3o) (?:es|est\u00e1|\u00e9|se) (?:detecta|reconoc)"
+    r"|\b(?:gpu|carte)(?: graphique)? n'est pas (?:d\u00e9tect|reconnu|utilis)"
+    r"|\u043d\u0435 (?:\u0432\u0438\u0434\u0438\u0442|\u0438\u0441\u043f\u043e\u043b\u044c\u0437\u0443\u0435\u0442) (?:gpu|\u0432\u0438\u0434\u0435\u043e\u043a\u0430\u0440\u0442\u0443)|\u0432\u0438\u0434\u0435\u043e\u043a\u0430\u0440\u0442\u0430 \u043d\u0435 (?:\u043e\u043f\u0440\u0435\u0434\u0435\u043b\u044f\u0435\u0442\u0441\u044f|\u0438\u0441\u043f\u043e\u043b\u044c\u0437\u0443\u0435\u0442\u0441\u044f)"
+    r"|gpu(?:\ub97c|\uac00)? ?(?:\uc778\uc2dd|\uc0ac\uc6a9)(?:\ud558\uc9c0|\ub418\uc9c0) ?(?:\ubabb|\uc54a)"
     r"|(?:\u68c0\u6d4b\u4e0d\u5230|\u627e\u4e0d\u5230|\u8bc6\u522b\u4e0d\u5230|\u8bc6\u522b\u4e0d\u4e86|\u65e0\u6cd5\u8bc6\u522b|\u65e0\u6cd5\u4f7f\u7528|\u4e0d\u80fd\u4f7f\u7528|\u7528\u4e0d\u4e86) ?(?:gpu|\u663e\u5361)|(?:\u4e00\u76f4|\u53ea|\u90fd|\u8fd8\u662f|\u4ecd\u7136)[^\n]{0,6}(?:\u5728|\u7528|\u4f7f\u7528) ?cpu|gpu ?(?:\u4e0d\u53ef\u7528|\u4e0d\u80fd\u7528|\u7528\u4e0d\u4e86)"
-    r"|gpu ?(?:\u304c|\u3092) ?(?:\u8a8d\u8b58|\u691c\u51fa|\u4f7f\u7528) ?(?:\u3067\u304d\u306a\u3044|\u3067\u304d\u307e\u305b\u3093|\u3055\u308c\u306a\u3044|\u3055\u308c\u307e\u305b\u3093|\u3057\u306a\u3044|\u3057\u307e\u305b\u3093)"
+    r"|gpu ?(?:\u304c|\u3092) ?(?:\u8a8d\u8b58|\u691c\u51fa) ?(?:\u3055\u308c\u306a\u3044|\u3055\u308c\u307e\u305b\u3093|\u3057\u306a\u3044|\u3057\u307e\u305b\u3093)"
 )
 """As people say it in other languages."""
 _OTHER_CUDA = msgspec.structs.replace(NO_GPU_ANSWER, causes=("cuda-version-mismatch",), lines=("Num GPUs Available: 0",), vague=False)

@@ -19,10 +19,7 @@ KERNEL_RAN = "a kernel ran and failed an assertion of its own"
 """What a reader makes of a failed assertion: driver and build had to work for that."""
 AMD_GPU = r"(?i)(?<!with )\bradeon\b|\bradeon (?:\d{3}M|RX|Pro|VII)\b|\bamdgpu-install\b|\bAMD (?:的 ?)?(?:显卡|顯卡|显示卡|顯示卡|独显|グラボ|그래픽)|(?:显卡|顯卡|グラボ|видеокарт\w{0,3}|tarjeta(?: gr[aá]fica)?|carte graphique|grafikkarte|placa de v[ií]deo|그래픽(?: ?카드)?)(?: ?(?:是|は|는|:))? (?:de |es (?:una )?|est (?:une )?|ist (?:eine )?)?\bAMD\b|\bAMD (?:GPUs?|cards?|graphics|видеокарт\w{0,3}|video card|RX|Instinct|\d{4} ?(?:XTX?|GRE)|version instead)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b"
 """A GPU of AMD; a processor "with Radeon Graphics" is in many machines with an NVIDIA GPU."""
-OLLAMA_PACKAGE = (
-    r"(?i)\bollama\b[^\n]{0,60}\b(?:with|from|by|via|using) (?:pacman|yay|paru|apk|dnf|emerge|nixpkgs|nix|aur)\b"
-    r"|\b(?:pacman|yay|paru|apk|dnf|emerge) (?:-\w{1,4} |install |add ){0,2}ollama\b(?!-cuda)|\b(?:extra|community|world)/ollama\b(?!-cuda)"
-)
+OLLAMA_PACKAGE = r"(?i)\bpacman\b[^\n]{0,24}\bollama\b(?!-cuda)|\bollama\b[^\n]{0,60}\bpacman\b|\bextra/ollama\b(?!-cuda)"
 """How distributions package Ollama without CUDA, which has a package of its own."""
 ROCM_BUILD = r"\bdownload\.pytorch\.org/whl/(?:nightly/)?rocm\d|(?<!no )(?<!without )\bROCm (?:support|build)\b"
 """A build for AMD's GPUs, beside the error of another build."""

@@ -20,7 +20,7 @@ _STARTS_SLOWLY = (
 
 _HOT = r"\b(?:8[7-9]|9\d|10\d) ?(?:\u00b0|\u00ba|\u2103|deg(?:rees?)?\b|celsius\b|C\b)"
 """From where GeForce and data-centre GPUs lower their clocks, in degrees Celsius: nvidia-smi -q -d TEMPERATURE states each GPU's own."""
-_SLOWS = r"(?:\bthrottl\w{1,4}\b|\bslow(?:s|er|ed|ing)?\b|\b(?:clocks?|clock speeds?|frequency|MHz)\b[^\n.]{0,24}\b(?:drops?|dropped|falls?|fell|goes? down|went down|reduced|lower(?:s|ed)?)\b|\b(?:drops?|falls?|goes? down) to \d{3,4} ?MHz)"
+_SLOWS = r"(?:\bthrottl\w{1,4}\b|\bslow(?!\w{0,4} (?:temp|t\.limit))|\bclock\w{0,8}\b[^\n.]{0,24}\b(?:drop|fall))"
 _ABOUT_GPU = r"\b(?:gpus?|nvidia-smi|graphics card|card|(?:rtx|gtx) ?\d{3,4}|[AHVLT]\d{1,3})\b"
 _WATTS = r"\d{2,3} ?(?:W\b|watts?\b)"
 
@@ -83,7 +83,7 @@ SLOWNESS = (
         said=True,
     ),
     Signature(
-        rf"(?i)\b(?:only|just|stuck at|capped (?:at|to)|limited to|never more than|not above)\b[^\n.]{{0,12}}?\b{_WATTS}[^\n.]{{0,24}}\b(?:instead of|rather than|out of|default|TDP|rated)\b[^\n.]{{0,16}}\b{_WATTS}",
+        rf"(?i)\b(?:only|just|limited to)\b[^\n.]{{0,12}}?\b{_WATTS}[^\n.]{{0,24}}\binstead of\b[^\n.]{{0,16}}\b{_WATTS}",
         ("power-throttled",),
         "the GPU runs with less power than its default limit",
         ("under full load the A100 draws only 100 W instead of 400 W",),
