@@ -20,7 +20,7 @@ _STARTS_SLOWLY = (
 
 _HOT = r"\b(?:8[7-9]|9\d|10\d) ?(?:\u00b0|\u00ba|\u2103|deg(?:rees?)?\b|celsius\b|C\b)"
 """From where GeForce and data-centre GPUs lower their clocks, in degrees Celsius: nvidia-smi -q -d TEMPERATURE states each GPU's own."""
-_SLOWS = r"(?:\bthrottl\w{1,4}\b|\bslow(?!\w{0,4} (?:temp|t\.limit))|\bclock\w{0,8}\b[^\n.]{0,24}\b(?:drop|fall))"
+_SLOWS = r"(?:\bthrottl(?:es?|ed|ing)\b|\bslow(?:s|ed|er|ing|ly|down)?\b(?! ?(?:temp|t\.limit))|\bclocks?(?: speeds?)?\b[^\n.]{0,24}\b(?:drop|fall)s?\b)"
 _ABOUT_GPU = r"\b(?:gpus?|nvidia-smi|graphics card|card|(?:rtx|gtx) ?\d{3,4}|[AHVLT]\d{1,3})\b"
 _WATTS = r"\d{2,3} ?(?:W\b|watts?\b)"
 

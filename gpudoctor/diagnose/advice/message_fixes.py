@@ -10,7 +10,6 @@ from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.remedies import remedy
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Action, Fix
-from gpudoctor.signatures.phrases import OLLAMA_PACKAGE
 from gpudoctor.versions import parse_version
 
 
@@ -39,7 +38,7 @@ MESSAGE_FIXES = (
     # https://archlinux.org/packages/extra/x86_64/ollama-cuda/
     _StatedFix(
         ("cpu-only-build",),
-        expression(OLLAMA_PACKAGE),
+        expression(r"(?i)\b(?:pacman|extra)\b[^\n]{0,24}\bollama\b(?!-cuda)|\bollama\b[^\n]{0,60}\bpacman\b"),
         "Install the distribution's package of Ollama with CUDA (Arch Linux: ollama-cuda), or Ollama with its own installer",
     ),
     _StatedFix(
